@@ -1,0 +1,1 @@
+//! The admin listener: health, metrics, fail-mode table, policy in force.

@@ -1,0 +1,1 @@
+//! Puts the floors together and runs them.

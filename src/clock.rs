@@ -1,0 +1,95 @@
+//! The only place that reads a clock or makes an id. Everything else takes time as a parameter.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// Wall time, monotonic time and fresh ids. Cloning shares the source.
+#[derive(Clone, Debug)]
+pub struct Clock(Arc<Source>);
+
+#[derive(Debug)]
+enum Source {
+    /// The machine's clocks.
+    System,
+    /// A clock that stands still until it is moved, for tests: microseconds since the epoch.
+    Manual(AtomicI64),
+}
+
+impl Clock {
+    /// The machine's clocks.
+    pub fn system() -> Self {
+        Self(Arc::new(Source::System))
+    }
+
+    /// A clock that stands at `start` until [`Clock::set`] moves it.
+    pub fn manual(start: Timestamp) -> Self {
+        Self(Arc::new(Source::Manual(AtomicI64::new(start.as_microsecond()))))
+    }
+
+    /// Moves a manual clock; the system clock is left alone.
+    pub fn set(&self, now: Timestamp) {
+        match &*self.0 {
+            Source::System => {}
+            Source::Manual(micros) => micros.store(now.as_microsecond(), Ordering::Release),
+        }
+    }
+
+    /// Wall time, UTC.
+    #[expect(clippy::disallowed_methods, reason = "this module owns the clock")]
+    pub fn now(&self) -> Timestamp {
+        match &*self.0 {
+            Source::System => Timestamp::now(),
+            Source::Manual(micros) => {
+                Timestamp::from_microsecond(micros.load(Ordering::Acquire)).unwrap_or(Timestamp::UNIX_EPOCH)
+            }
+        }
+    }
+
+    /// Monotonic time, for durations only.
+    #[expect(clippy::disallowed_methods, reason = "this module owns the clock")]
+    pub fn instant(&self) -> Instant {
+        Instant::now()
+    }
+
+    /// A fresh verdict id (UUID version 7).
+    #[expect(clippy::disallowed_methods, reason = "this module owns the ids")]
+    pub fn id(&self) -> Uuid {
+        Uuid::now_v7()
+    }
+}
+
+/// Watches for a wall clock that runs backwards against the monotonic one (contract §8, "Clock").
+#[derive(Debug)]
+pub struct Steady {
+    started: Instant,
+    /// The latest wall time seen, less the monotonic time that had passed then, in microseconds.
+    base: AtomicI64,
+}
+
+impl Steady {
+    /// Begins to watch.
+    pub fn new(clock: &Clock) -> Self {
+        Self {
+            started: clock.instant(),
+            base: AtomicI64::new(clock.now().as_microsecond()),
+        }
+    }
+
+    /// The wall time, or `None` while it lags the monotonic clock by more than `skew`.
+    pub fn now(&self, clock: &Clock, skew: Duration) -> Option<Timestamp> {
+        let now = clock.now();
+        let passed = micros(clock.instant().saturating_duration_since(self.started));
+        let base = now.as_microsecond().saturating_sub(passed);
+        let highest = self.base.fetch_max(base, Ordering::AcqRel).max(base);
+        (highest.saturating_sub(base) <= micros(skew)).then_some(now)
+    }
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}

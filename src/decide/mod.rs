@@ -1,0 +1,168 @@
+//! `decide`: from a policy, a message and facts to one verdict with its reasons. Pure, total, and the only place that
+//! can make a [`Permit`].
+
+mod verdict;
+
+pub use verdict::{Observed, Permit, Refusal, Verdict};
+
+use crate::contract::{Finding, Rule, Stage};
+use crate::facts::Facts;
+use crate::message::envelope::Message;
+use crate::message::json;
+use crate::policy::{Mode, Policy, Route};
+use crate::rules::{self, Entry, Input, RULES};
+
+/// Stages 3 and 4: from bytes to a message (contract §2).
+///
+/// # Errors
+/// The one finding of stage 3 or 4. It refuses on an observe route too (contract §1).
+pub fn read<'a>(bytes: &'a [u8], policy: &Policy) -> Result<Message<'a>, Refusal> {
+    let root = json::read(bytes, &policy.json).map_err(Refusal::new)?;
+    Message::open(bytes, root).map_err(Refusal::new)
+}
+
+/// Stages 5 to 15 for a message.
+pub fn decide(input: &Input<'_>) -> Verdict {
+    let refusal = first_refusal(input, RULES);
+    match (input.route.mode, refusal) {
+        (Mode::Enforce, None) => Verdict::allow(),
+        (Mode::Enforce, Some(refusal)) => Verdict::Refused(refusal),
+        (Mode::Observe, None) => Verdict::observe(None),
+        (Mode::Observe, Some(refusal)) => {
+            if refusal.deciding.rule.asks_to_hold() || rules::hold::reason(input).is_some() {
+                Verdict::Refused(refusal)
+            } else {
+                Verdict::observe(Some(refusal))
+            }
+        }
+    }
+}
+
+/// Stages 5 to 15 for a route without an envelope: only what needs no message is judged (contract §1, "legacy route").
+pub fn decide_plain(route: &Route, facts: &Facts<'_>) -> Verdict {
+    let mut findings = Vec::new();
+    rules::idempotency::check_plain(route, facts, &mut findings);
+    let refusal = settle(findings, false);
+    match (route.mode, refusal) {
+        (Mode::Enforce, None) => Verdict::allow(),
+        (Mode::Enforce, Some(refusal)) => Verdict::Refused(refusal),
+        (Mode::Observe, refusal) => Verdict::observe(refusal),
+    }
+}
+
+/// What one rule said about a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// It ran and found nothing.
+    Passed,
+    /// It ran and found this.
+    Found(Vec<Finding>),
+    /// An earlier stage decided, or the rule needs what this run does not have.
+    NotRun,
+    /// This version does not enforce it.
+    NotBuilt,
+}
+
+/// Every rule of the contract in table order with what it said, for `explain`; `runs` tells which rules this run has
+/// the means to judge. Uses the same checks and the same order as [`decide`].
+pub fn trace(input: &Input<'_>, runs: impl Fn(Rule) -> bool) -> (Vec<(Rule, Heard)>, Option<Refusal>) {
+    let judged: Vec<Entry> = RULES
+        .iter()
+        .filter(|entry| entry.rules.iter().any(|rule| runs(*rule)))
+        .copied()
+        .collect();
+    let refusal = first_refusal(input, &judged);
+    let decided_at = refusal.as_ref().map(|refusal| refusal.deciding.rule.stage());
+    let heard = Rule::ALL
+        .iter()
+        .map(|rule| (*rule, hear(*rule, &judged, refusal.as_ref(), decided_at, &runs)))
+        .collect();
+    (heard, refusal)
+}
+
+fn hear(
+    rule: Rule,
+    judged: &[Entry],
+    refusal: Option<&Refusal>,
+    decided_at: Option<Stage>,
+    runs: &impl Fn(Rule) -> bool,
+) -> Heard {
+    if !rule.is_built() {
+        return Heard::NotBuilt;
+    }
+    let read_here = matches!(rule.stage(), Stage::Json | Stage::Envelope);
+    let has_check = read_here || judged.iter().any(|entry| entry.rules.contains(&rule));
+    if !has_check || !runs(rule) || decided_at.is_some_and(|stage| rule.stage() > stage) {
+        return Heard::NotRun;
+    }
+    let found: Vec<Finding> = refusal
+        .into_iter()
+        .flat_map(Refusal::findings)
+        .filter(|finding| finding.rule == rule)
+        .cloned()
+        .collect();
+    if found.is_empty() {
+        Heard::Passed
+    } else {
+        Heard::Found(found)
+    }
+}
+
+/// Runs the entries stage by stage; the first stage with a finding decides.
+fn first_refusal(input: &Input<'_>, entries: &[Entry]) -> Option<Refusal> {
+    if entries.is_empty() {
+        return Some(Refusal::new(Finding::new(Rule::InternalPanic, "no rule to judge by")));
+    }
+    let held = rules::hold::reason(input).is_some();
+    entries
+        .chunk_by(|left, right| left.stage() == right.stage())
+        .find_map(|stage| {
+            let mut findings = Vec::new();
+            for entry in stage {
+                (entry.check)(input, &mut findings);
+            }
+            settle(findings, held)
+        })
+}
+
+/// Orders the findings of one stage as contract §4 says and makes them a refusal.
+fn settle(mut findings: Vec<Finding>, held: bool) -> Option<Refusal> {
+    findings.sort_by_key(|finding| order(finding));
+    let mut findings = findings.into_iter();
+    let deciding = findings.next()?;
+    Some(Refusal::with_others(deciding, findings, held))
+}
+
+/// Row order; in stages 7 and 12 the order of the codes, then of the document, findings without a place last.
+fn order(finding: &Finding) -> (Rule, usize, Rule) {
+    let place = finding.at.unwrap_or(usize::MAX);
+    match finding.rule.stage() {
+        Stage::Schema | Stage::Semantics => (first_with_code(finding.rule), place, finding.rule),
+        Stage::Route
+        | Stage::Limits
+        | Stage::Credentials
+        | Stage::Json
+        | Stage::Envelope
+        | Stage::Addressing
+        | Stage::Capability
+        | Stage::Integrity
+        | Stage::Signature
+        | Stage::Authority
+        | Stage::Freshness
+        | Stage::Replay
+        | Stage::Guards
+        | Stage::Firewall
+        | Stage::Forward
+        | Stage::Answer
+        | Stage::Any => (finding.rule, place, finding.rule),
+    }
+}
+
+/// The first rule of the same stage and code: stands for "the order of the codes".
+fn first_with_code(rule: Rule) -> Rule {
+    Rule::ALL
+        .iter()
+        .copied()
+        .find(|other| other.stage() == rule.stage() && other.code() == rule.code())
+        .unwrap_or(rule)
+}

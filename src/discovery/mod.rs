@@ -1,0 +1,1 @@
+//! Documents the gateway serves itself: the problem pages.

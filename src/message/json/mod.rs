@@ -1,0 +1,11 @@
+//! Strict JSON (contract §2.1): one pass from bytes to a borrowed tree that remembers where everything stood.
+
+mod number;
+mod reader;
+mod schema;
+mod tree;
+
+pub use number::Number;
+pub use reader::{Bounds, read};
+pub use schema::Tree;
+pub use tree::{Kind, Member, Node, Span};

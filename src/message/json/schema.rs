@@ -1,0 +1,3 @@
+//! The tree as jsonschema sees it.
+/// Marker type for `jsonschema::options_for::<Tree>()`.
+pub struct Tree;

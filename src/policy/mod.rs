@@ -1,0 +1,108 @@
+//! The operator's policy, typed: nothing here is a string that still has to be understood.
+//!
+//! Built by `config` from the policy file; read by rules, `decide` and the gateway. Unset never means weak: every
+//! default is the strict one of contract §17.
+
+mod in_force;
+mod limits;
+mod path;
+mod route;
+mod vocabulary;
+
+use std::sync::Arc;
+
+pub use in_force::{Attempt, InForce};
+pub use limits::{Deadlines, Freshness, Limits};
+pub use path::PathPattern;
+pub use route::{Body, Integrity, Level, Messages, Mode, ResultUrl, Route, RouteMatch};
+pub use vocabulary::Vocabulary;
+
+use crate::message::json::Bounds;
+use crate::message::profile::Schemas;
+
+/// One policy in force: immutable, shared, swapped whole on reload.
+#[derive(Debug)]
+pub struct Policy {
+    /// SHA-256 of the policy text and every schema file it names, 64 lowercase hex digits; in every record.
+    pub revision: String,
+    /// The agent behind this gateway.
+    pub agent: Agent,
+    /// Absolute https or http URL without trailing slash, for problem types; relative references without it.
+    pub public_url: Option<String>,
+    /// Host values accepted in `Host`/`:authority`, lower case, with port when not the default; empty accepts any.
+    pub public_hosts: Vec<String>,
+    /// Origins (`https://host[:port]`) that a `result_url_field` may point to.
+    pub public_origins: Vec<String>,
+    /// Where admitted requests go.
+    pub backend: Backend,
+    /// Sizes and counts.
+    pub limits: Limits,
+    /// Strict JSON bounds (contract §2.1).
+    pub json: Bounds,
+    /// Time allowed for each part of a request.
+    pub deadlines: Deadlines,
+    /// Freshness window (contract §8).
+    pub freshness: Freshness,
+    /// Allow-lists of the envelope's enumerations (contract §2.3).
+    pub vocabulary: Vocabulary,
+    /// Extra header names that are removed before forwarding, lower case.
+    pub removed_headers: Vec<String>,
+    /// Profiles held beside those of contract §10.
+    pub hold: Vec<String>,
+    /// Compiled envelope and profile schemas.
+    pub schemas: Arc<Schemas>,
+    /// The single registry of what may be asked, in file order.
+    pub routes: Vec<Arc<Route>>,
+}
+
+/// The agent behind the gateway.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// The ids by which a message may address it; never empty. The first is the gateway's own `source.id`.
+    pub ids: Vec<String>,
+    /// Text for people.
+    pub label: String,
+}
+
+/// The agent service behind the gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backend {
+    /// `host:port`.
+    pub authority: String,
+    /// HTTP/2 with prior knowledge instead of HTTP/1.1.
+    pub h2c: bool,
+}
+
+impl Policy {
+    /// What the registry says of a path and method (contract §12).
+    pub fn route(&self, path: &str, method: &str) -> RouteMatch<'_> {
+        let mut allowed = Vec::new();
+        for route in &self.routes {
+            if route.path.matches(path) {
+                if route.methods.iter().any(|declared| declared == method) {
+                    return RouteMatch::Found(route);
+                }
+                allowed.extend(route.methods.iter().map(String::as_str));
+            }
+        }
+        if allowed.is_empty() {
+            RouteMatch::Undeclared
+        } else {
+            RouteMatch::WrongMethod(allowed)
+        }
+    }
+
+    /// Whether messages of this profile are held whatever they contain (contract §10 and the policy's `hold`).
+    pub fn holds_profile(&self, profile: &str) -> bool {
+        HELD_PROFILES.contains(&profile) || self.hold.iter().any(|held| held == profile)
+    }
+}
+
+/// Profiles held by default (contract §10).
+pub const HELD_PROFILES: &[&str] = &[
+    "uai.agent.memory-proposal.v1",
+    "uaix.startup-packet.v1",
+    "uaix.suspension-packet.v1",
+    "uaix.receiver-brief.v1",
+    "uaix.memory-firewall-policy.v1",
+];

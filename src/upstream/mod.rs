@@ -1,0 +1,1 @@
+//! The one thing that talks to the backend.
