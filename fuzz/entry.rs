@@ -7,8 +7,11 @@ use portcullis::contract::{Rule, Stage};
 use portcullis::message::canonical::{canonical_bytes, digest, jcs, sha256_hex};
 use portcullis::message::json::{Bounds, Node, read};
 
-/// Every target by name.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[("json", json), ("canonical", canonical)];
+/// A name and its entry point.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: &[Target] = &[("json", json), ("canonical", canonical)];
 
 /// Reading ends in a tree or in a finding of stage 3, and never in a panic.
 pub fn json(data: &[u8]) {
