@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{Closing, Subject};
 use crate::contract::Outcome;
 use crate::decide::Refusal;
-use crate::message::canonical;
+use crate::message::{canonical, is_id};
 
 /// How the record ends: a verdict, a hang-up or a panic.
 pub(super) struct End<'a> {
@@ -235,13 +235,4 @@ fn short_digest(text: &str) -> String {
     let mut digest = canonical::sha256_hex(text.as_bytes());
     digest.truncate(16);
     digest
-}
-
-/// The id pattern of contract §2.3: 1 to 128 characters of `[A-Za-z0-9._:/@-]`, the first alphanumeric.
-fn is_id(text: &str) -> bool {
-    text.len() <= 128
-        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"._:/@-".contains(&byte))
 }
