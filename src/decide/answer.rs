@@ -41,10 +41,7 @@ pub fn answer(
     question: &Question,
 ) -> Result<(), Finding> {
     let message = super::read(bytes, policy).map_err(|refusal| breaks(refusal.rule()))?;
-    if !message
-        .profile()
-        .is_some_and(|profile| policy.schemas.knows(profile))
-    {
+    if !message.profile().is_some_and(|profile| policy.schemas.knows(profile)) {
         return Err(breaks(Rule::ProfileUnknown));
     }
     let facts = Facts {

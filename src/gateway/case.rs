@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Response, Version};
+use http::{Response, Version};
 use uuid::Uuid;
 
 use super::answer::{self, Asked};
 use super::body::AnswerBody;
 use super::guard::Panicked;
-use super::headers::{accepts, quoted};
+use super::headers::accepts;
 use super::{Gate, intake};
 use crate::contract::{BackendOutcome, Finding, Outcome, Rule, Stage};
 use crate::decide::{self, Refusal};
@@ -155,12 +155,6 @@ impl Case {
             .ok_or_else(undeclared)
     }
 
-    /// The `UAI-Verdict` field: the id and the verdict word.
-    pub fn verdict_field(&self, outcome: Outcome) -> HeaderValue {
-        let text = format!("{};verdict={}", quoted(&self.id.to_string()), outcome.name());
-        HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("?0"))
-    }
-
     /// `allow`, or `observed` on an observe route.
     pub const fn passing(&self) -> Outcome {
         match self.would {
@@ -174,8 +168,8 @@ impl Case {
         let refusal = match ending {
             Ok(Ok(mut response)) => {
                 let outcome = self.passing();
-                let field = self.verdict_field(outcome);
-                response.headers_mut().insert(HeaderName::from_static("uai-verdict"), field);
+                let field = answer::verdict_field(self.id, outcome);
+                response.headers_mut().insert(answer::UAI_VERDICT, field);
                 self.write(outcome, None, response.status().as_u16());
                 return response;
             }
@@ -205,6 +199,7 @@ impl Case {
                 message: message.as_ref(),
                 now: self.gate.clock.now(),
                 close: self.unread,
+                recorded: self.gate.sink.is_sound(),
             },
         );
         self.would = None;
@@ -256,7 +251,10 @@ impl Case {
 }
 
 fn undeclared() -> Refusal {
-    Refusal::new(Finding::new(Rule::RouteUndeclared, "expected a path that the policy declares"))
+    Refusal::new(Finding::new(
+        Rule::RouteUndeclared,
+        "expected a path that the policy declares",
+    ))
 }
 
 /// Counts a case that is dropped without an answer; emptied when the case is closed.

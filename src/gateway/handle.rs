@@ -13,7 +13,7 @@ use super::case::{Case, Place};
 use super::guard::guarded;
 use super::headers::{Own, forwarded};
 use super::judge::{Judged, judge};
-use super::{Gate, gather, intake, reply};
+use super::{Gate, answer, gather, intake, reply};
 use crate::contract::{Finding, Rule, Stage};
 use crate::decide::Refusal;
 use crate::policy::Route;
@@ -87,7 +87,9 @@ async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<A
     } else {
         Wanted::Whole(case.policy.limits.answer)
     };
-    let deadline = judged.timeout.map_or(route.deadline, |timeout| timeout.min(route.deadline));
+    let deadline = judged
+        .timeout
+        .map_or(route.deadline, |timeout| timeout.min(route.deadline));
     let sent = gate.clock.instant();
     let answered = gate
         .upstream
@@ -120,7 +122,7 @@ async fn read(body: Incoming, route: &Route, case: &Case) -> Result<Bytes, Refus
 fn outgoing(case: &Case, head: &Parts, route: &Route, judged: &Judged) -> Outgoing {
     let clock = &case.gate.clock;
     let own = Own {
-        verdict: case.verdict_field(case.passing()),
+        verdict: answer::verdict_field(case.id, case.passing()),
         profile: judged.profile.as_deref(),
         digest: judged.digest.as_deref(),
         new_trace: clock.id().simple().to_string(),

@@ -187,6 +187,9 @@ mod tests {
             received.insert(HeaderName::from_static(name), HeaderValue::from_static("x-hop"));
         }
         let fields = answered(&received, true);
-        assert_eq!(fields.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["content-type"]);
+        assert_eq!(
+            fields.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
+            ["content-type"]
+        );
     }
 }

@@ -14,8 +14,6 @@ use crate::contract::{Finding, Rule};
 use crate::decide::Refusal;
 use crate::policy::{Policy, Route};
 
-pub use framing::has_body;
-
 /// Stage 1 as far as it needs no route: framing, header fields, bounds, target.
 ///
 /// # Errors

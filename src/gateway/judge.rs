@@ -40,7 +40,10 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
             case.reach(Stage::Json);
             let message = decide::read(&bytes, &policy)?;
             note(case.subject(), &message, |profile| {
-                policy.schemas.knows(profile).then(|| policy.schemas.digest(profile).map(str::to_owned))
+                policy
+                    .schemas
+                    .knows(profile)
+                    .then(|| policy.schemas.digest(profile).map(str::to_owned))
             });
             case.reach(Stage::Addressing);
             let verdict = decide::decide(&Input {
@@ -64,7 +67,10 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
         Verdict::Allow(permit) => permit,
         Verdict::Observed(Observed { permit, would }) => {
             // Of a message that would be refused, nothing is proven but what stands before the refusal.
-            if would.as_ref().is_some_and(|refusal| refusal.rule().stage() <= Stage::Integrity) {
+            if would
+                .as_ref()
+                .is_some_and(|refusal| refusal.rule().stage() <= Stage::Integrity)
+            {
                 judged.profile = None;
                 judged.digest = None;
             }

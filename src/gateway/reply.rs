@@ -58,7 +58,11 @@ pub fn checked(
     }
     let bytes = match body {
         upstream::AnswerBody::Stream(body) => {
-            return Ok(compose(&head, answered(&head.headers, false), AnswerBody::stream(body, seat)));
+            return Ok(compose(
+                &head,
+                answered(&head.headers, false),
+                AnswerBody::stream(body, seat),
+            ));
         }
         upstream::AnswerBody::Whole(bytes) => bytes,
     };
@@ -79,7 +83,10 @@ pub fn checked(
 
 fn judge(case: &Case, route: &Route, question: &Question, head: &Parts, bytes: &[u8]) -> Result<(), Finding> {
     if head.headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(Finding::new(Rule::BackendContract, "expected an answer without content coding"));
+        return Err(Finding::new(
+            Rule::BackendContract,
+            "expected an answer without content coding",
+        ));
     }
     // A route without an envelope declares nothing about messages: the answer's own checksum has to match.
     let undeclared = Messages {
@@ -99,17 +106,12 @@ fn finish(case: &Case, route: &Route, head: Parts, bytes: Bytes) -> Result<Respo
         let fields = answered(&head.headers, true);
         return Ok(compose(&head, fields, AnswerBody::whole(bytes)));
     }
-    let url = if head.status.is_success() {
-        let url = route
-            .result_url
-            .as_ref()
-            .and_then(|declared| result_url(declared, &bytes, &case.policy))
-            .ok_or_else(|| broken("expected an https URL on a public origin at `result_url_field`"))?;
-        Some(url)
-    } else {
-        None
-    };
-    Ok(answer::two_keys(head.status, url.as_deref(), route, &case.policy).map(AnswerBody::whole))
+    let url = route
+        .result_url
+        .as_ref()
+        .and_then(|declared| result_url(declared, &bytes, &case.policy))
+        .ok_or_else(|| broken("expected an https URL on a public origin at `result_url_field`"))?;
+    Ok(answer::two_keys_ok(case.id, case.passing(), head.status, &url).map(AnswerBody::whole))
 }
 
 /// The URL of a two-key `ok`.
