@@ -13,7 +13,7 @@ enum Step {
 }
 
 /// How many schemas one question may visit; a schema that refers to itself ends here and counts as open.
-const BUDGET: u32 = 4096;
+const BUDGET: u32 = 500;
 
 /// The first place that the built-in closes and the override leaves open, as a path such as `/corrections[]`.
 pub(super) fn reopened(builtin: &Value, replacement: &Value) -> Option<String> {
@@ -36,7 +36,12 @@ fn collect(root: &Value, schema: &Value, here: &mut Vec<Step>, places: &mut Vec<
         collect(root, schema, here, places);
         here.pop();
     };
-    for (name, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+    for (name, schema) in schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
         down(Step::Member(name.clone()), schema);
     }
     if let Some(items) = schema.get("items") {
@@ -78,9 +83,7 @@ fn is_open(root: &Value, schema: &Value, place: &[Step], budget: &mut u32) -> bo
         return false;
     }
     match (schema.get("if"), schema.get("then"), schema.get("else")) {
-        (Some(_), Some(then), Some(other)) => {
-            is_open(root, then, place, budget) || is_open(root, other, place, budget)
-        }
+        (Some(_), Some(then), Some(other)) => is_open(root, then, place, budget) || is_open(root, other, place, budget),
         (Some(_) | None, _, _) => true,
     }
 }
@@ -174,21 +177,61 @@ mod tests {
         let table = [
             ("the same", builtin(), None),
             ("a member less", with("/properties", json!({})), None),
-            ("another open object", with("/properties/open", json!({"type": "object", "minProperties": 1})), None),
-            ("closed by allOf", with("/$defs/entry", json!({"allOf": [{"type": "object"}, closed]})), None),
-            ("closed in every branch", with("/$defs/entry", json!({"oneOf": [{"type": "string"}, closed]})), None),
-            ("root open", with("/additionalProperties", json!(true)), Some("the root")),
-            ("root open by pattern", {
-                let mut schema = builtin();
-                schema["patternProperties"] = json!({"^x": true});
-                schema
-            }, Some("the root")),
-            ("element open", with("/$defs/entry", json!({"type": "object"})), Some("/list[]")),
+            (
+                "another open object",
+                with("/properties/open", json!({"type": "object", "minProperties": 1})),
+                None,
+            ),
+            (
+                "closed by allOf",
+                with("/$defs/entry", json!({"allOf": [{"type": "object"}, closed]})),
+                None,
+            ),
+            (
+                "closed in every branch",
+                with("/$defs/entry", json!({"oneOf": [{"type": "string"}, closed]})),
+                None,
+            ),
+            (
+                "root open",
+                with("/additionalProperties", json!(true)),
+                Some("the root"),
+            ),
+            (
+                "root open by pattern",
+                {
+                    let mut schema = builtin();
+                    schema["patternProperties"] = json!({"^x": true});
+                    schema
+                },
+                Some("the root"),
+            ),
+            (
+                "element open",
+                with("/$defs/entry", json!({"type": "object"})),
+                Some("/list[]"),
+            ),
             ("anything", with("/properties/list", json!(true)), Some("/list")),
-            ("elements open", with("/properties/list", json!({"type": "array"})), Some("/list[]")),
-            ("open in one branch", with("/$defs/entry", json!({"anyOf": [{"type": "object"}, closed]})), Some("/list[]")),
-            ("a text becomes an object", with("/properties/text", json!({"type": "object"})), Some("/text")),
-            ("refers to itself", with("/$defs/entry", json!({"$ref": "#/$defs/entry"})), Some("/list[]")),
+            (
+                "elements open",
+                with("/properties/list", json!({"type": "array"})),
+                Some("/list[]"),
+            ),
+            (
+                "open in one branch",
+                with("/$defs/entry", json!({"anyOf": [{"type": "object"}, closed]})),
+                Some("/list[]"),
+            ),
+            (
+                "a text becomes an object",
+                with("/properties/text", json!({"type": "object"})),
+                Some("/text"),
+            ),
+            (
+                "refers to itself",
+                with("/$defs/entry", json!({"$ref": "#/$defs/entry"})),
+                Some("/list[]"),
+            ),
         ];
         for (name, replacement, expected) in table {
             assert_eq!(reopened(&builtin(), &replacement).as_deref(), expected, "{name}");

