@@ -70,8 +70,9 @@ pub fn is_safe_name(name: &str) -> bool {
     name.len() <= 64 && name.chars().all(token) && !has_secret_shape(name)
 }
 
-/// Whether a text carries a well-known token or a long run that looks random.
-pub fn has_secret_shape(text: &str) -> bool {
+/// Whether a name carries a well-known token or a long run that looks random. Names only: in a value, a long random run
+/// is as often a digest.
+fn has_secret_shape(text: &str) -> bool {
     SHAPES.iter().any(|shape| shape.occurs_in(text)) || text.split(|c| !alphanumeric(c)).any(looks_random)
 }
 

@@ -26,10 +26,15 @@ pub struct Node<'a> {
 /// A JSON value. Depth is bounded by the reader, so dropping a tree cannot exhaust the stack.
 #[derive(Clone, Debug)]
 pub enum Kind<'a> {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
+    /// A number, with its literal.
     Number(Number<'a>),
+    /// Text, unescaped; borrowed where nothing was escaped.
     String(Cow<'a, str>),
+    /// Elements in document order.
     Array(Vec<Node<'a>>),
     /// Members in document order; names are unique, also after Unicode NFC.
     Object(Vec<Member<'a>>),
