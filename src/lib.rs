@@ -6,8 +6,9 @@
         clippy::arithmetic_side_effects,
         clippy::as_conversions,
         clippy::string_slice,
+        clippy::type_complexity,
         clippy::wildcard_enum_match_arm,
-        reason = "a test that overflows or slices badly fails, which is what a test is for"
+        reason = "a test that overflows or slices badly fails, which is what a test is for; its tables are tuples"
     )
 )]
 

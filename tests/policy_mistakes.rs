@@ -365,11 +365,6 @@ fn every_semantic_mistake_is_found() {
             "/routes/0/modes/0",
             "the vocabulary's `mode`",
         ),
-        (
-            instead("    integrity: required\n", ""),
-            "/routes/0",
-            "the key `integrity`",
-        ),
         (instead("    modes: [async]\n", ""), "/routes/0", "the key `modes`"),
         (
             instead("    profiles: [uai.agent.message.v1]\n", ""),

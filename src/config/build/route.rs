@@ -190,7 +190,7 @@ fn messages(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report
         }
         None => return None,
     }
-    for key in ["profiles", "modes", "integrity"] {
+    for key in ["profiles", "modes"] {
         if !report.is_written(&format!("{at}/{key}")) {
             report.value(
                 at,
@@ -223,9 +223,9 @@ fn messages(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report
         profiles,
         extensions,
         modes,
-        integrity: match raw.integrity? {
-            raw::Integrity::Required => Integrity::Required,
-            raw::Integrity::Declared => Integrity::Declared,
+        integrity: match raw.integrity {
+            None | Some(raw::Integrity::Required) => Integrity::Required,
+            Some(raw::Integrity::Declared) => Integrity::Declared,
         },
         relaxed_base: raw.relax_base.unwrap_or(false),
     })
