@@ -1,6 +1,8 @@
 //! `decide`: from a policy, a message and facts to one verdict with its reasons. Pure, total, and the only place that
 //! can make a [`Permit`].
 
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 pub use verdict::{Observed, Permit, Refusal, Verdict};
