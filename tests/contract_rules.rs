@@ -27,11 +27,8 @@ struct Row {
 fn the_rule_table_is_the_contract_row_by_row() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/contract-rules.json");
     let Ok(text) = std::fs::read_to_string(&file) else {
-        assert!(
-            std::env::var_os("PORTCULLIS_REQUIRE_VECTORS").is_none(),
-            "{} is required and cannot be read",
-            file.display()
-        );
+        let is_required = std::env::vars_os().any(|(key, _)| key == "PORTCULLIS_REQUIRE_VECTORS");
+        assert!(!is_required, "{} is required and cannot be read", file.display());
         eprintln!(
             "SKIPPED: {} is not here, the rule table is not compared",
             file.display()
