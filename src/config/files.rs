@@ -91,23 +91,13 @@ impl Gathered {
         let schemas = self.tree.as_ref().and_then(|tree| tree.find("/schemas/dir")?.text());
         let schemas = schemas.and_then(|dir| self.resolve(dir));
         let links = [Some(path.to_owned()), schemas.clone()];
-        let real: Vec<PathBuf> = links
-            .iter()
-            .flatten()
-            .filter_map(|link| fs::canonicalize(link).ok())
-            .collect();
+        let real: Vec<PathBuf> = links.iter().flatten().filter_map(|link| fs::canonicalize(link).ok()).collect();
         let mut directories: Vec<PathBuf> = links
             .iter()
             .flatten()
             .chain(&real)
             .filter_map(|path| path.parent())
-            .map(|parent| {
-                if parent.as_os_str().is_empty() {
-                    Path::new(".")
-                } else {
-                    parent
-                }
-            })
+            .map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
             .map(Path::to_path_buf)
             .chain(schemas)
             .collect();
@@ -146,10 +136,7 @@ fn schema_files(dir: &Path) -> Result<Vec<(String, String)>, String> {
     let mut names = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|error| format!("the directory {}", words(error.kind())))?;
-        let name = entry
-            .file_name()
-            .into_string()
-            .map_err(|_| "a file name is not UTF-8".to_owned())?;
+        let name = entry.file_name().into_string().map_err(|_| "a file name is not UTF-8".to_owned())?;
         if let Some(profile) = name.strip_suffix(".json").filter(|name| !name.starts_with('.')) {
             names.push(profile.to_owned());
         }

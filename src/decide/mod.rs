@@ -1,8 +1,6 @@
 //! `decide`: from a policy, a message and facts to one verdict with its reasons. Pure, total, and the only place that
 //! can make a [`Permit`].
 
-#[cfg(test)]
-mod tests;
 mod verdict;
 
 pub use verdict::{Observed, Permit, Refusal, Verdict};
@@ -168,3 +166,6 @@ fn first_with_code(rule: Rule) -> Rule {
         .find(|other| other.stage() == rule.stage() && other.code() == rule.code())
         .unwrap_or(rule)
 }
+
+#[cfg(test)]
+mod tests;
