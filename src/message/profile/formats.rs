@@ -2,7 +2,7 @@
 //!
 //! Each takes the text of a string value and says whether it is of the format. None looks anything up.
 
-use std::net::Ipv6Addr;
+use core::net::Ipv6Addr;
 
 use jiff::civil::Date;
 
