@@ -164,7 +164,7 @@ impl Case {
     }
 
     /// Closes the record, then gives the answer.
-    pub fn close(mut self, ending: Result<Result<Response<AnswerBody>, Refusal>, Panicked>) -> Response<AnswerBody> {
+    pub fn close(self, ending: Result<Result<Response<AnswerBody>, Refusal>, Panicked>) -> Response<AnswerBody> {
         let refusal = match ending {
             Ok(Ok(mut response)) => {
                 let outcome = self.passing();
