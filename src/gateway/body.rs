@@ -84,7 +84,7 @@ impl AnswerBody {
     }
 
     /// The backend's body, passed on as it comes; dropping it ends the backend's request.
-    pub const fn stream(body: Incoming, seat: Seat) -> Self {
+    pub(super) const fn stream(body: Incoming, seat: Seat) -> Self {
         Self {
             kind: Kind::Stream(body),
             _seat: Some(seat),

@@ -118,7 +118,7 @@ impl Gate {
 
 /// One of the requests in progress; given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Seat(Arc<Gate>);
+struct Seat(Arc<Gate>);
 
 impl Drop for Seat {
     fn drop(&mut self) {
