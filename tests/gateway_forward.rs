@@ -177,10 +177,11 @@ fn acknowledgement() -> serde_json::Value {
     answer["provenance"]["agent_id"] = "agt_runtime.consumer".into();
     answer["conversation"]["parent_message_id"] = "msg_uaix_agent_final_0007".into();
     answer["body"] = serde_json::json!({
-        "task_id": "task_1",
-        "received": true,
-        "ack_of": "msg_uaix_agent_final_0007",
-        "status": "received"
+        "acknowledged_message_id": "msg_uaix_agent_final_0007",
+        "status": "received",
+        "received_at_utc": "2026-05-31T18:01:00Z",
+        "closes_acknowledgement_loop": true,
+        "support_boundary": "none"
     });
     answer
 }
@@ -189,6 +190,9 @@ fn acknowledgement() -> serde_json::Value {
 async fn an_answer_that_says_it_is_uai_is_judged() {
     let uai = "content-type: application/uai+json; charset=utf-8\r\n";
     let rig = Rig::usual().await;
+    rig.backend.does(answer(200, uai, acknowledgement().to_string()));
+    let reply = rig.send(post("/v1/messages", "", report().to_string())).await;
+    assert_eq!(reply.json(), acknowledgement(), "{}", reply.text);
     type Change = fn(&mut serde_json::Value);
     let table: [(&str, Change); 5] = [
         ("schema", |answer| answer["undeclared"] = 1.into()),

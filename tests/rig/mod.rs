@@ -207,6 +207,15 @@ pub fn report() -> Value {
     report
 }
 
+/// The message with the checksum of its canonical bytes.
+pub fn sealed(mut message: Value) -> Value {
+    use portcullis::message::{canonical, json};
+    let text = message.to_string();
+    let root = json::read(text.as_bytes(), &json::Bounds::default()).unwrap();
+    message["integrity"]["checksum"] = format!("sha256:{}", canonical::digest(&root)).into();
+    message
+}
+
 /// A POST whose answer ends the connection.
 pub fn post(path: &str, fields: &str, body: impl AsRef<[u8]>) -> Bytes {
     request("POST", path, fields, body)
