@@ -84,7 +84,7 @@ impl AnswerBody {
     }
 
     /// The backend's body, passed on as it comes; dropping it ends the backend's request.
-    pub const fn stream(body: Incoming, seat: Seat) -> Self {
+    pub(super) const fn stream(body: Incoming, seat: Seat) -> Self {
         Self {
             kind: Kind::Stream(body),
             _seat: Some(seat),
@@ -113,8 +113,9 @@ impl Body for AnswerBody {
             Kind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Kind::Stream(body) => match Pin::new(body).poll_frame(context) {
                 // Trailers end the stream: they could name fields that only the gateway may set.
-                Poll::Ready(Some(Ok(frame))) if !frame.is_data() => Poll::Ready(None),
-                other => other,
+                Poll::Ready(Some(Ok(frame))) => Poll::Ready(frame.is_data().then_some(Ok(frame))),
+                Poll::Ready(ended) => Poll::Ready(ended),
+                Poll::Pending => Poll::Pending,
             },
         }
     }
