@@ -2,6 +2,7 @@
 
 /// A machine-readable reason, printed in answers and records by its `ERR_` name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each variant is its wire name; `meaning` explains it")]
 pub enum Code {
     HttpViolation,
     RouteUndeclared,

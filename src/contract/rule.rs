@@ -7,6 +7,7 @@ use super::{Code, Trigger};
 
 /// A stage of contract §4, in the order of checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the table of contract §4 explains each stage")]
 pub enum Stage {
     Route,
     Limits,
@@ -26,7 +27,6 @@ pub enum Stage {
     Firewall,
     Forward,
     Answer,
-    /// Not a stage of its own: a fault that can strike anywhere.
     Any,
 }
 

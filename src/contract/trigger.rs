@@ -2,6 +2,7 @@
 
 /// Why a message deserves a No-Op or a person's eyes; printed in answers and records by its published name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each variant is its published name")]
 pub enum Trigger {
     MalformedSchema,
     MissingProfile,

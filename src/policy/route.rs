@@ -77,6 +77,7 @@ pub enum Integrity {
 
 /// Enforce, or observe (contract §1, "Observe").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "contract §1 explains both")]
 pub enum Mode {
     Enforce,
     Observe,
@@ -94,6 +95,7 @@ impl Mode {
 
 /// The executability ladder (contract §12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the ladder of contract §12")]
 pub enum Level {
     L0,
     L1,

@@ -25,6 +25,7 @@ pub struct Node<'a> {
 
 /// A JSON value. Depth is bounded by the reader, so dropping a tree cannot exhaust the stack.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the JSON kinds of RFC 8259")]
 pub enum Kind<'a> {
     Null,
     Bool(bool),
