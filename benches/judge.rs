@@ -1,0 +1,2 @@
+//! What one message costs.
+fn main() {}
