@@ -1,8 +1,11 @@
 //! Strict JSON (contract §2.1): one pass from bytes to a borrowed tree that remembers where everything stood.
 
+mod cursor;
+mod names;
 mod number;
 mod reader;
 mod schema;
+mod strings;
 mod tree;
 
 pub use number::Number;

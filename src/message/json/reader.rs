@@ -1,11 +1,20 @@
-//! Strict JSON reader.
-use super::Node;
-use crate::contract::Finding;
+//! The strict JSON reader (contract §2.1): one pass, no recursion, bounds that act before memory is taken.
+
+use std::borrow::Cow;
+
+use super::cursor::{Cursor, Fault};
+use super::names::Names;
+use super::{Kind, Member, Node, Span, number, strings};
+use crate::contract::{Finding, Pointer, Rule};
+use crate::message::secrets;
+
+/// Deeper than this no policy can go: trees are written and dropped by recursion.
+const DEEPEST: usize = 128;
 
 /// Bounds of contract §2.1; every one can be set, none can be switched off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Levels of nesting; the root is 1.
+    /// Levels of nesting; the root is 1. More than 128 is read as 128.
     pub depth: usize,
     /// Bytes of unescaped UTF-8 in one string or name.
     pub string: usize,
@@ -32,7 +41,286 @@ impl Default for Bounds {
 /// Reads one JSON document.
 ///
 /// # Errors
-/// The first offending byte ends the reading: one finding of a `json.*` rule, with pointer and byte offset.
-pub fn read<'a>(_bytes: &'a [u8], _bounds: &Bounds) -> Result<Node<'a>, Finding> {
-    todo!()
+/// The first fault in reading order ends the reading: one finding of a `json.*` rule, with pointer and byte offset. The
+/// pointer names the value being read, or its nearest ancestor whose name may be printed (contract §5).
+pub fn read<'a>(bytes: &'a [u8], bounds: &Bounds) -> Result<Node<'a>, Finding> {
+    match str::from_utf8(bytes) {
+        Ok(text) => document(text, bounds),
+        Err(error) => Err(first_fault(bytes, error.valid_up_to(), bounds)),
+    }
+}
+
+/// The finding for bytes that are UTF-8 only up to `end`: that, unless something before is wrong already.
+fn first_fault(bytes: &[u8], end: usize, bounds: &Bounds) -> Finding {
+    let text = bytes.get(..end).and_then(|bytes| str::from_utf8(bytes).ok());
+    let read = document(text.unwrap_or_default(), bounds).err();
+    if let Some(earlier) = read.as_ref().filter(|finding| finding.at < Some(end)) {
+        return earlier.clone();
+    }
+    let place = read.and_then(|finding| finding.pointer).unwrap_or_default();
+    Finding::at(Rule::JsonUtf8, place, end, "expected UTF-8")
+}
+
+fn document<'a>(text: &'a str, bounds: &Bounds) -> Result<Node<'a>, Finding> {
+    let mut reader = Reader {
+        cursor: Cursor::new(text),
+        bounds,
+        values: 0,
+        stack: Vec::new(),
+    };
+    let read = if text.starts_with('\u{FEFF}') {
+        Err(Fault::new(Rule::JsonUtf8, 0, "expected no byte order mark"))
+    } else {
+        reader.document()
+    };
+    read.map_err(|fault| Finding::at(fault.rule, reader.place(), fault.at, fault.detail))
+}
+
+struct Reader<'a, 'b> {
+    cursor: Cursor<'a>,
+    bounds: &'b Bounds,
+    /// Values begun.
+    values: usize,
+    /// The containers that are open, outermost first.
+    stack: Vec<Frame<'a>>,
+}
+
+/// A container that is not closed yet.
+struct Frame<'a> {
+    start: usize,
+    items: Items<'a>,
+}
+
+enum Items<'a> {
+    Array {
+        elements: Vec<Node<'a>>,
+        /// Whether an element is being read, rather than what follows one.
+        inside: bool,
+    },
+    Object {
+        members: Vec<Member<'a>>,
+        names: Names<'a>,
+        /// Name and offset of the member being read.
+        current: Option<(Cow<'a, str>, usize)>,
+    },
+}
+
+impl<'a> Reader<'a, '_> {
+    fn document(&mut self) -> Result<Node<'a>, Fault> {
+        self.cursor.blanks();
+        'value: loop {
+            let Some(mut node) = self.begin()? else {
+                continue 'value;
+            };
+            while let Some(frame) = self.stack.last_mut() {
+                frame.items.put(node);
+                self.cursor.blanks();
+                if self.cursor.take(b',') {
+                    self.cursor.blanks();
+                    self.item()?;
+                    continue 'value;
+                }
+                node = self
+                    .close()?
+                    .ok_or_else(|| self.cursor.syntax("expected a comma or the end of the container"))?;
+            }
+            self.cursor.blanks();
+            return match self.cursor.peek() {
+                None => Ok(node),
+                Some(_) => Err(self.cursor.syntax("expected one value and nothing after it")),
+            };
+        }
+    }
+
+    /// Begins a value. A scalar or an empty container is whole at once; any other container stays open, and the cursor
+    /// stands on its first inner value.
+    fn begin(&mut self) -> Result<Option<Node<'a>>, Fault> {
+        let start = self.cursor.at();
+        let kind = match self.cursor.peek() {
+            Some(b'{') => return self.open(Items::object()),
+            Some(b'[') => return self.open(Items::array()),
+            Some(b'"') => {
+                self.admit()?;
+                Kind::String(strings::read(&mut self.cursor, self.bounds.string)?)
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                self.admit()?;
+                Kind::Number(number::read(&mut self.cursor)?)
+            }
+            Some(b't') => self.word("true", Kind::Bool(true))?,
+            Some(b'f') => self.word("false", Kind::Bool(false))?,
+            Some(b'n') => self.word("null", Kind::Null)?,
+            Some(_) | None => return Err(self.cursor.syntax("expected a value")),
+        };
+        Ok(Some(self.node(start, kind)))
+    }
+
+    fn word(&mut self, word: &str, kind: Kind<'a>) -> Result<Kind<'a>, Fault> {
+        self.admit()?;
+        self.cursor.word(word).map(|()| kind)
+    }
+
+    fn open(&mut self, items: Items<'a>) -> Result<Option<Node<'a>>, Fault> {
+        self.admit()?;
+        let depth = self.bounds.depth.min(DEEPEST);
+        if self.stack.len() >= depth {
+            return Err(self.too_many(format!("expected at most {depth} levels of nesting")));
+        }
+        self.stack.push(Frame {
+            start: self.cursor.at(),
+            items,
+        });
+        self.cursor.advance(1);
+        self.cursor.blanks();
+        if let Some(empty) = self.close()? {
+            return Ok(Some(empty));
+        }
+        self.item()?;
+        Ok(None)
+    }
+
+    /// Closes the innermost container if its closing bracket is next.
+    fn close(&mut self) -> Result<Option<Node<'a>>, Fault> {
+        let Some(frame) = self.stack.pop() else {
+            return Err(self.cursor.syntax("expected no closing bracket"));
+        };
+        if !self.cursor.take(frame.items.closing()) {
+            self.stack.push(frame);
+            return Ok(None);
+        }
+        Ok(Some(self.node(frame.start, frame.items.into_kind())))
+    }
+
+    /// Begins an item of the innermost container: up to the first byte of its value.
+    fn item(&mut self) -> Result<(), Fault> {
+        let at = self.cursor.at();
+        match self.stack.last_mut().map(|frame| &mut frame.items) {
+            Some(Items::Object { members, .. }) => {
+                if self.cursor.peek() != Some(b'"') {
+                    return Err(self.cursor.syntax("expected a name in quotes"));
+                }
+                if members.len() >= self.bounds.members {
+                    let detail = format!("expected at most {} members in one object", self.bounds.members);
+                    return Err(self.too_many(detail));
+                }
+            }
+            Some(Items::Array { inside, .. }) => {
+                *inside = true;
+                return Ok(());
+            }
+            None => return Ok(()),
+        }
+        let name = strings::read(&mut self.cursor, self.bounds.string)?;
+        if let Some(Items::Object {
+            members,
+            names,
+            current,
+        }) = self.stack.last_mut().map(|frame| &mut frame.items)
+        {
+            let new = names.is_new(members, &name);
+            *current = Some((name, at));
+            if !new {
+                return Err(Fault::new(
+                    Rule::JsonDuplicateKey,
+                    at,
+                    "expected each name once, compared as Unicode NFC",
+                ));
+            }
+        }
+        self.cursor.blanks();
+        if !self.cursor.take(b':') {
+            return Err(self.cursor.syntax("expected a colon"));
+        }
+        self.cursor.blanks();
+        Ok(())
+    }
+
+    /// Counts a value that begins here, before anything of it is kept.
+    fn admit(&mut self) -> Result<(), Fault> {
+        if self.values >= self.bounds.values {
+            return Err(self.too_many(format!("expected at most {} values in all", self.bounds.values)));
+        }
+        self.values = self.values.saturating_add(1);
+        match self.stack.last().map(|frame| &frame.items) {
+            Some(Items::Array { elements, .. }) if elements.len() >= self.bounds.elements => {
+                let detail = format!("expected at most {} elements in one array", self.bounds.elements);
+                Err(self.too_many(detail))
+            }
+            Some(Items::Array { .. } | Items::Object { .. }) | None => Ok(()),
+        }
+    }
+
+    fn node(&self, start: usize, kind: Kind<'a>) -> Node<'a> {
+        let end = self.cursor.at();
+        Node {
+            span: Span { start, end },
+            kind,
+        }
+    }
+
+    fn too_many(&self, detail: String) -> Fault {
+        Fault::new(Rule::JsonBounds, self.cursor.at(), detail)
+    }
+
+    /// Where the reader is, as far as the names on the way may be printed (contract §5).
+    fn place(&self) -> Pointer {
+        let mut place = Pointer::root();
+        for frame in &self.stack {
+            match &frame.items {
+                Items::Array { elements, inside: true } => place = place.element(elements.len()),
+                Items::Object {
+                    current: Some((name, _)),
+                    ..
+                } if secrets::is_safe_name(name) => place = place.member(name),
+                Items::Array { inside: false, .. } | Items::Object { .. } => break,
+            }
+        }
+        place
+    }
+}
+
+impl<'a> Items<'a> {
+    const fn array() -> Self {
+        Self::Array {
+            elements: Vec::new(),
+            inside: false,
+        }
+    }
+
+    fn object() -> Self {
+        Self::Object {
+            members: Vec::new(),
+            names: Names::default(),
+            current: None,
+        }
+    }
+
+    const fn closing(&self) -> u8 {
+        match self {
+            Self::Array { .. } => b']',
+            Self::Object { .. } => b'}',
+        }
+    }
+
+    /// Takes the value of the item that was begun.
+    fn put(&mut self, value: Node<'a>) {
+        match self {
+            Self::Array { elements, inside } => {
+                elements.push(value);
+                *inside = false;
+            }
+            Self::Object { members, current, .. } => {
+                if let Some((name, at)) = current.take() {
+                    members.push(Member { name, at, value });
+                }
+            }
+        }
+    }
+
+    fn into_kind(self) -> Kind<'a> {
+        match self {
+            Self::Array { elements, .. } => Kind::Array(elements),
+            Self::Object { members, .. } => Kind::Object(members),
+        }
+    }
 }
