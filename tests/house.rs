@@ -131,6 +131,31 @@ fn the_pure_floor_touches_nothing_outside() {
     none(faults);
 }
 
+/// Who may read files and who the environment; everybody else is handed what was read.
+const FILE_READERS: &[(&str, &str)] = &[
+    ("src/trust", "certificates and keys"),
+    ("src/config", "the policy and the schemas it names"),
+    ("src/app", "what is watched for a reload"),
+    ("src/cli", "messages named on the command line"),
+];
+
+#[test]
+fn only_the_top_floors_read_files_and_environment() {
+    let mut faults = Vec::new();
+    for file in sources() {
+        let text = code(&read(&file));
+        let named = first_segments(before_tests(&text), "std");
+        let reads_files = named.contains("fs") || !words(before_tests(&text), "tokio::fs").is_empty();
+        if reads_files && !FILE_READERS.iter().any(|(reader, _)| file.starts_with(reader)) {
+            faults.push(format!("{file}: reads files"));
+        }
+        if named.contains("env") && !file.starts_with("src/cli") {
+            faults.push(format!("{file}: reads the environment"));
+        }
+    }
+    none(faults);
+}
+
 #[test]
 fn nothing_is_left_for_later() {
     let marks = [

@@ -132,8 +132,12 @@ pub fn named_files(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// The text of fenced blocks, without the word that names their language.
 pub fn fenced(text: &str) -> impl Iterator<Item = &str> {
-    text.split("```").skip(1).step_by(2)
+    text.split("```")
+        .skip(1)
+        .step_by(2)
+        .filter_map(|block| block.split_once('\n').map(|(_, text)| text))
 }
 
 pub fn code_spans(text: &str) -> impl Iterator<Item = &str> {

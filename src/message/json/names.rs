@@ -37,3 +37,45 @@ fn compared<'a>(name: &Cow<'a, str>) -> Cow<'a, str> {
         Cow::Owned(name.nfc().collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::json::{Bounds, read};
+
+    fn reads(names: impl Iterator<Item = String>) -> bool {
+        let members: Vec<String> = names.map(|name| format!("\"{name}\":0")).collect();
+        read(format!("{{{}}}", members.join(",")).as_bytes(), &Bounds::default()).is_ok()
+    }
+
+    #[test]
+    fn a_repeated_name_is_found_among_few_and_among_many() {
+        for count in [2, FEW - 1, FEW, FEW + 1, 100, 255] {
+            assert!(reads((0..count).map(|index| format!("n{index}"))), "{count}");
+            for repeated in [0, count / 2, count - 1] {
+                let names = (0..count).chain([repeated]).map(|index| format!("n{index}"));
+                assert!(!reads(names), "{count} {repeated}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_compared_as_nfc_and_kept_as_written() {
+        let equal = [
+            ("\u{e9}", "e\u{301}"),
+            ("\u{212B}", "\u{c5}"),
+            ("K", "\u{212A}"),
+            ("\u{ac00}", "\u{1100}\u{1161}"),
+        ];
+        for (left, right) in equal {
+            assert!(!reads([left, "x", right].map(str::to_owned).into_iter()), "{left}");
+            assert!(!reads([right, "x", left].map(str::to_owned).into_iter()), "{left}");
+        }
+        let different = [("e", "\u{e9}"), ("\u{fb01}", "fi"), ("a", "A")];
+        for (left, right) in different {
+            assert!(reads([left, right].map(str::to_owned).into_iter()), "{left}");
+        }
+        let root = read("{\"e\u{301}\":0}".as_bytes(), &Bounds::default()).unwrap();
+        assert_eq!(root.members().unwrap()[0].name, "e\u{301}");
+    }
+}

@@ -124,3 +124,76 @@ fn power(exponent: &str) -> i64 {
     let limit = if exponent.starts_with('-') { i64::MIN } else { i64::MAX };
     exponent.parse().unwrap_or(limit)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(literal: &str) -> Option<Number<'_>> {
+        read(&mut Cursor::new(literal)).ok()
+    }
+
+    #[test]
+    fn a_literal_passes_only_if_the_number_signed_is_the_number_read() {
+        let long_zero = format!("0.{}e5", "0".repeat(100_000));
+        let shifted = format!("0.{}1e100001", "0".repeat(100_000));
+        let same = [
+            "0",
+            "-0",
+            "-0.0",
+            "0e99999999999999999999",
+            "0E-7",
+            "1.0000000000000000000",
+            "1.50",
+            "150e-2",
+            "0.1",
+            "1e22",
+            "1E+2",
+            "123.456e-10",
+            "5e-324",
+            "1.7976931348623157e308",
+            "9007199254740991",
+            "-9007199254740991",
+            "9007199254740992.0",
+            "0.000001",
+            "0.0000001",
+            "1e-7",
+            "100e-2",
+            "10.0e1",
+            &long_zero,
+            &shifted,
+        ];
+        for literal in same {
+            assert!(number(literal).is_some(), "{literal:.40}");
+        }
+        let other = [
+            "0.30000000000000001",
+            "333333333.33333329",
+            "1e-400",
+            "-1e-400",
+            "1e400",
+            "-1e400",
+            "9007199254740992",
+            "-9007199254740993",
+            "9007199254740993.0",
+            "123456789012345678901234567890",
+            "2.5e-324",
+            "5.1e-324",
+            "1.00000000000000000001",
+            "1e99999999999999999999",
+            "1e-99999999999999999999",
+        ];
+        for literal in other {
+            assert!(number(literal).is_none(), "{literal}");
+        }
+    }
+
+    #[test]
+    fn an_int_has_neither_fraction_nor_exponent() {
+        for (literal, int) in [("1", Some(1)), ("-0", Some(0)), ("1.0", None), ("1e2", None)] {
+            let number = number(literal).unwrap();
+            assert_eq!(number.integer(), int, "{literal}");
+            assert_eq!(number.is_written_as_integer(), int.is_some(), "{literal}");
+        }
+    }
+}

@@ -324,3 +324,179 @@ impl<'a> Items<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(bytes: &[u8]) -> (Rule, usize, String) {
+        found(read(bytes, &Bounds::default()).unwrap_err())
+    }
+
+    fn found(finding: Finding) -> (Rule, usize, String) {
+        (
+            finding.rule,
+            finding.at.unwrap(),
+            finding.pointer.unwrap().as_str().to_owned(),
+        )
+    }
+
+    #[test]
+    fn every_row_of_the_table_is_refused_with_its_rule_place_and_pointer() {
+        let cases: &[(&[u8], Rule, usize, &str)] = &[
+            (b"", Rule::JsonSyntax, 0, ""),
+            (b"  ", Rule::JsonSyntax, 2, ""),
+            (b"{\"a\":1}x", Rule::JsonSyntax, 7, ""),
+            (b"1 2", Rule::JsonSyntax, 2, ""),
+            (b"]", Rule::JsonSyntax, 0, ""),
+            (b"[1}", Rule::JsonSyntax, 2, ""),
+            (b"[1,]", Rule::JsonSyntax, 3, "/1"),
+            (b"[1 2]", Rule::JsonSyntax, 3, ""),
+            (b"{\"a\":[0,1,tru]}", Rule::JsonSyntax, 13, "/a/2"),
+            (b"{\"a\" 1}", Rule::JsonSyntax, 5, "/a"),
+            (b"{\"a\":1,}", Rule::JsonSyntax, 7, ""),
+            (b"{a:1}", Rule::JsonSyntax, 1, ""),
+            (b"{\"a\":}", Rule::JsonSyntax, 5, "/a"),
+            (b"{\"a\":\"b", Rule::JsonSyntax, 7, "/a"),
+            (b"\"\t\"", Rule::JsonSyntax, 1, ""),
+            (b"\"\\x\"", Rule::JsonSyntax, 2, ""),
+            (b"\"\\u12G4\"", Rule::JsonSyntax, 5, ""),
+            (b"[1,\xEF\xBB\xBF2]", Rule::JsonSyntax, 3, "/1"),
+            (b"[\x00]", Rule::JsonSyntax, 1, "/0"),
+            (b"01", Rule::JsonSyntax, 1, ""),
+            (b"-", Rule::JsonSyntax, 1, ""),
+            (b"+1", Rule::JsonSyntax, 0, ""),
+            (b"1.", Rule::JsonSyntax, 2, ""),
+            (b".5", Rule::JsonSyntax, 0, ""),
+            (b"1e", Rule::JsonSyntax, 2, ""),
+            (b"NaN", Rule::JsonSyntax, 0, ""),
+            (b"\xEF\xBB\xBF{}", Rule::JsonUtf8, 0, ""),
+            (b"\xFF\xFE[\x00", Rule::JsonUtf8, 0, ""),
+            (b"{\"a\":\"\xC3\x28\"}", Rule::JsonUtf8, 6, "/a"),
+            (b"[\"\xED\xA0\x80\"]", Rule::JsonUtf8, 2, "/0"),
+            (b"{}\xFF", Rule::JsonUtf8, 2, ""),
+            (
+                b"{\"a\":1,\"b\":{\"a\":2,\"\\u0061\":3}}",
+                Rule::JsonDuplicateKey,
+                18,
+                "/b/a",
+            ),
+            (
+                "{\"\u{e9}\":1,\"e\u{301}\":2}".as_bytes(),
+                Rule::JsonDuplicateKey,
+                8,
+                "",
+            ),
+            ("{\"K\":1,\"\u{212A}\":2}".as_bytes(), Rule::JsonDuplicateKey, 7, ""),
+            (b"{\"k\":\"\\ud800\"}", Rule::JsonCodepoint, 6, "/k"),
+            (b"\"\\ud800\\n\"", Rule::JsonCodepoint, 1, ""),
+            (b"\"a\\udc00\\ud800\"", Rule::JsonCodepoint, 2, ""),
+            (b"\"\\ud800\\u0041\"", Rule::JsonCodepoint, 1, ""),
+            (b"{\"\\u0000\":1}", Rule::JsonCodepoint, 2, ""),
+            (b"\"\\ufffe\"", Rule::JsonCodepoint, 1, ""),
+            (b"\"\\ud83f\\udfff\"", Rule::JsonCodepoint, 1, ""),
+            ("\"\u{FDD0}\"".as_bytes(), Rule::JsonCodepoint, 1, ""),
+            ("\"\u{10FFFF}\"".as_bytes(), Rule::JsonCodepoint, 1, ""),
+            (b"[9007199254740992]", Rule::JsonNumber, 1, "/0"),
+            (b"1e400", Rule::JsonNumber, 0, ""),
+            (b"1e-400", Rule::JsonNumber, 0, ""),
+            (b"0.30000000000000001", Rule::JsonNumber, 0, ""),
+        ];
+        for (bytes, rule, at, pointer) in cases {
+            let name = String::from_utf8_lossy(bytes);
+            assert_eq!(fault(bytes), (*rule, *at, (*pointer).to_owned()), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_first_fault_in_reading_order_decides() {
+        assert_eq!(fault(b"{\"a\":1,\"a\":\"\xFF\"}").0, Rule::JsonDuplicateKey);
+        assert_eq!(fault(b"[1e400,\xFF").0, Rule::JsonNumber);
+        assert_eq!(fault(b"[\xFF,1e400]").0, Rule::JsonUtf8);
+        assert_eq!(fault(b"[tru\xFF]").0, Rule::JsonUtf8);
+        assert_eq!(fault(b"[1,,\xFF]").0, Rule::JsonSyntax);
+        assert_eq!(fault(b"\xEF\xBB\xBF\xFF"), (Rule::JsonUtf8, 0, String::new()));
+    }
+
+    #[test]
+    fn a_pointer_stops_before_a_name_that_may_not_be_printed() {
+        let pointer = |name: &str| fault(format!("{{\"a\":{{\"{name}\":[0,x]}}}}").as_bytes()).2;
+        assert_eq!(pointer("access_token"), "/a/access_token/1");
+        assert_eq!(pointer("ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), "/a");
+        assert_eq!(pointer("two words"), "/a");
+    }
+
+    #[test]
+    fn every_bound_lets_n_through_and_refuses_one_more() {
+        let list = |count: usize| format!("[{}]", vec!["0"; count].join(","));
+        let object = |count: usize| {
+            let members: Vec<String> = (0..count).map(|index| format!("\"n{index}\":0")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let string = |length: usize| format!("\"{}\"", "x".repeat(length));
+        let escaped = |length: usize| format!("\"{}\"", "\\u00e9".repeat(length));
+        let bounds = Bounds {
+            depth: 3,
+            string: 10,
+            members: 40,
+            elements: 50,
+            values: 60,
+        };
+        let cases = [
+            ("depth", nested(3), nested(4)),
+            ("string", string(10), string(11)),
+            ("unescaped bytes", escaped(5), escaped(6)),
+            (
+                "wide text",
+                "\"\u{1F600}\u{1F600}\"".into(),
+                "\"\u{1F600}\u{1F600}\u{1F600}\"".into(),
+            ),
+            ("name", format!("{{{}:0}}", string(10)), format!("{{{}:0}}", string(11))),
+            ("members", object(40), object(41)),
+            ("elements", list(50), list(51)),
+            (
+                "values",
+                format!("[{},{}]", list(50), list(7)),
+                format!("[{},{}]", list(50), list(8)),
+            ),
+        ];
+        for (name, inside, beyond) in cases {
+            assert!(read(inside.as_bytes(), &bounds).is_ok(), "{name}");
+            let finding = read(beyond.as_bytes(), &bounds).unwrap_err();
+            assert_eq!(finding.rule, Rule::JsonBounds, "{name}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_costs_no_stack() {
+        let bounds = Bounds {
+            depth: usize::MAX,
+            ..Bounds::default()
+        };
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let small_stack = std::thread::Builder::new().stack_size(128 * 1024);
+        small_stack
+            .spawn(move || {
+                drop(read(nested(DEEPEST).as_bytes(), &bounds).unwrap());
+                for hostile in [nested(20_000), "[".repeat(20_000), "{\"a\":".repeat(20_000)] {
+                    assert_eq!(read(hostile.as_bytes(), &bounds).unwrap_err().rule, Rule::JsonBounds);
+                }
+            })
+            .unwrap()
+            .join()
+            .unwrap();
+    }
+
+    #[test]
+    fn spans_and_places_point_into_the_bytes() {
+        let text = " { \"a\" : [ 1.5 , \"x\\n\" ] } ";
+        let root = read(text.as_bytes(), &Bounds::default()).unwrap();
+        let member = root.member("a").unwrap();
+        let cut = |span: Span| text.get(span.start..span.end).unwrap();
+        assert_eq!(member.at, 3);
+        assert_eq!(cut(root.span), "{ \"a\" : [ 1.5 , \"x\\n\" ] }");
+        assert_eq!(cut(member.value.span), "[ 1.5 , \"x\\n\" ]");
+        assert_eq!(cut(member.value.elements().unwrap()[1].span), "\"x\\n\"");
+    }
+}

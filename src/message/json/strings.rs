@@ -120,3 +120,29 @@ fn too_long(quote: usize, bound: usize) -> Fault {
         format!("expected at most {bound} bytes in a string or a name"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(literal: &str) -> Cow<'_, str> {
+        read(&mut Cursor::new(literal), 100).unwrap()
+    }
+
+    #[test]
+    fn escapes_are_undone() {
+        assert_eq!(text(r#""a\"\\\/\b\f\n\r\t""#), "a\"\\/\u{8}\u{c}\n\r\t");
+        assert_eq!(text(r#""\u00e9\uD83D\uDE00z""#), "\u{e9}\u{1F600}z");
+        assert_eq!(
+            text("\"\u{FEFF}\u{FFFD}\u{2028}\u{7F}\""),
+            "\u{FEFF}\u{FFFD}\u{2028}\u{7F}"
+        );
+    }
+
+    #[test]
+    fn text_without_escapes_is_borrowed() {
+        assert!(matches!(text("\"p\u{e9}\u{FB01}\u{1F600}\""), Cow::Borrowed(_)));
+        assert!(matches!(text("\"\""), Cow::Borrowed("")));
+        assert!(matches!(text("\"\u{FB01}\u{1F600}x\\n\""), Cow::Owned(_)));
+    }
+}

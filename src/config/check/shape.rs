@@ -1,0 +1,167 @@
+//! The tree against the JSON Schema of the policy: unknown keys, missing keys, wrong types, words and forms.
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+use super::{Report, did_you_mean};
+use crate::config::raw;
+use crate::config::tree::{Node, escape, shown};
+
+/// Reports every mistake of shape, and returns the policy as JSON without the members that are mistaken, so that the
+/// rest can still be understood and checked.
+pub(in crate::config) fn check(tree: &Node, report: &mut Report<'_>) -> Value {
+    let mut bad = Vec::new();
+    let mut json = tree.to_json("", &mut bad);
+    let broken = bad.clone();
+    let schema = raw::schema();
+    match jsonschema::draft202012::new(&schema) {
+        Ok(validator) => {
+            let mut shape = Shape {
+                schema: &schema,
+                report,
+                bad: &mut bad,
+                broken: &broken,
+            };
+            validator.iter_errors(&json).for_each(|error| shape.take(&error));
+        }
+        Err(_) => {
+            report.value("", "the schema of the policy does not compile; this is a fault of Portcullis");
+            bad.push(String::new());
+        }
+    }
+    for pointer in &bad {
+        prune(&mut json, pointer);
+    }
+    json
+}
+
+struct Shape<'a, 'r> {
+    schema: &'a Value,
+    report: &'a mut Report<'r>,
+    /// Pointers of values that cannot be understood.
+    bad: &'a mut Vec<String>,
+    /// Those of them that the reader reported.
+    broken: &'a [String],
+}
+
+impl Shape<'_, '_> {
+    fn take(&mut self, error: &ValidationError<'_>) {
+        let at = error.instance_path().as_str();
+        if self.broken.iter().any(|pointer| pointer == at) {
+            return;
+        }
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                let known = self.known(error);
+                for name in unexpected {
+                    let pointer = format!("{at}/{}", escape(name));
+                    let near = did_you_mean(name, known.iter().map(String::as_str));
+                    self.report.key(&pointer, &format!("unknown key `{}`", shown(name)), near);
+                    self.bad.push(pointer);
+                }
+            }
+            ValidationErrorKind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                self.report.value(at, &format!("expected the key `{name}` here"));
+            }
+            ValidationErrorKind::AnyOf { context } => match fitting(at, context) {
+                Some(errors) => errors.iter().for_each(|error| self.take(error)),
+                None => self.bad_value(error, None),
+            },
+            ValidationErrorKind::Enum { options } => {
+                let words: Vec<&str> = options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+                let near = error.instance().as_str().and_then(|word| did_you_mean(word, words));
+                self.bad_value(error, near);
+            }
+            // Every other keyword of the schema says something about one value.
+            _ => self.bad_value(error, None),
+        }
+    }
+
+    fn bad_value(&mut self, error: &ValidationError<'_>, near: Option<String>) {
+        let at = error.instance_path().as_str();
+        let key = at.split('/').rfind(|step| step.parse::<usize>().is_err());
+        let subject = key.filter(|key| !key.is_empty()).unwrap_or("policy");
+        let expected = self.expected(error);
+        self.report.near(at, &format!("`{subject}`: expected {expected}"), near);
+        self.bad.push(at.to_owned());
+    }
+
+    /// What stands behind "expected" for one failing keyword.
+    fn expected(&self, error: &ValidationError<'_>) -> String {
+        if let Some(words) = self.definition(error) {
+            return words;
+        }
+        match error.kind() {
+            ValidationErrorKind::Enum { options } => {
+                let words: Vec<String> = options
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .map(|word| format!("`{}`", word.as_str().unwrap_or_default()))
+                    .collect();
+                format!("one of {}", words.join(", "))
+            }
+            ValidationErrorKind::MinItems { limit } => format!("at least {limit} element"),
+            ValidationErrorKind::MaxItems { limit } => format!("at most {limit} elements"),
+            ValidationErrorKind::MinLength { limit } => format!("at least {limit} character"),
+            ValidationErrorKind::MaxLength { limit } => format!("at most {limit} characters"),
+            ValidationErrorKind::Minimum { limit } => format!("at least {limit}"),
+            ValidationErrorKind::Maximum { limit } => format!("at most {limit}"),
+            _ => match self.parent(error).and_then(|schema| schema.get("type")).and_then(Value::as_str) {
+                Some("object") => "a mapping",
+                Some("array") => "a list",
+                Some("string") => "text",
+                Some("integer") => "a whole number",
+                Some("boolean") => "`true` or `false`",
+                _ => "another form",
+            }
+            .to_owned(),
+        }
+    }
+
+    /// The comment of the type in `raw::units` or `raw::route` that a value should have had. Those comments are
+    /// written in lower case so that they can be read here.
+    fn definition(&self, error: &ValidationError<'_>) -> Option<String> {
+        let name = error.schema_path().as_str().strip_prefix("/$defs/")?.split('/').next()?;
+        let words = self.schema.pointer(&format!("/$defs/{name}/description"))?.as_str()?;
+        words.starts_with(char::is_lowercase).then(|| words.replace('\n', " "))
+    }
+
+    fn known(&self, error: &ValidationError<'_>) -> Vec<String> {
+        let properties = self.parent(error).and_then(|schema| schema.get("properties"));
+        properties.and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The schema that holds the failing keyword.
+    fn parent(&self, error: &ValidationError<'_>) -> Option<&Value> {
+        let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
+        self.schema.pointer(parent)
+    }
+}
+
+/// Of several alternatives, the only one whose type fits.
+fn fitting<'a>(at: &str, context: &'a [Vec<ValidationError<'static>>]) -> Option<&'a [ValidationError<'static>]> {
+    let wrong_type = |error: &ValidationError<'_>| {
+        matches!(error.kind(), ValidationErrorKind::Type { .. }) && error.instance_path().as_str() == at
+    };
+    let mut fitting = context.iter().filter(|errors| !errors.iter().any(wrong_type));
+    let only = fitting.next()?;
+    fitting.next().is_none().then_some(only)
+}
+
+/// Removes the member at a pointer; of an element in a list, the whole list.
+fn prune(json: &mut Value, pointer: &str) {
+    let Some((parent, last)) = pointer.rsplit_once('/') else {
+        *json = Value::Object(serde_json::Map::new());
+        return;
+    };
+    match json.pointer_mut(parent) {
+        Some(Value::Object(members)) => {
+            members.remove(&last.replace("~1", "/").replace("~0", "~"));
+        }
+        Some(Value::Array(_)) => prune(json, parent),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => {}
+    }
+}

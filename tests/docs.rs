@@ -1,0 +1,64 @@
+//! What the documents show works: every policy in README and docs/policy.md loads, every example message is judged as told.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that fails is a test"
+)]
+
+use std::fs;
+use std::path::Path;
+
+use portcullis::{config, decide};
+
+#[test]
+fn every_policy_shown_in_the_documents_loads() {
+    for name in ["README.md", "docs/policy.md"] {
+        let text = fs::read_to_string(root().join(name)).unwrap();
+        let shown: Vec<&str> = text
+            .split("```yaml\n")
+            .skip(1)
+            .filter_map(|rest| rest.split("```").next())
+            .collect();
+        assert!(!shown.is_empty(), "{name} shows no policy");
+        for (number, policy) in shown.into_iter().enumerate() {
+            let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}.yaml", name.replace('/', "-")));
+            fs::write(&file, policy).unwrap();
+            if let Err(mistakes) = config::load(&file) {
+                panic!("{name}, policy {number}: {:?}", mistakes.mistakes);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_policy_in_the_repository_loads() {
+    let mut count = 0_usize;
+    for entry in fs::read_dir(root().join("policies")).expect("policies/") {
+        let file = entry.unwrap().path();
+        if let Err(mistakes) = config::load(&file) {
+            panic!("{}: {:?}", file.display(), mistakes.mistakes);
+        }
+        count = count.saturating_add(1);
+    }
+    assert!(count >= 5, "only {count} policies");
+}
+
+#[test]
+fn every_example_message_reads_and_the_handoff_carries_its_own_digest() {
+    let policy = config::load(&root().join("policies/fixture.yaml")).unwrap().policy;
+    for entry in fs::read_dir(root().join("examples")).expect("examples/") {
+        let file = entry.unwrap().path();
+        let bytes = fs::read(&file).unwrap();
+        let message = decide::read(&bytes, &policy).unwrap_or_else(|refusal| panic!("{}: {refusal:?}", file.display()));
+        if file.ends_with("handoff.keyed.json") {
+            let stated = message.text(&["integrity", "checksum"]).unwrap();
+            assert_eq!(stated, format!("sha256:{}", message.digest()));
+        }
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
