@@ -185,3 +185,111 @@ fn write_escape(byte: u8, out: &mut Vec<u8>) {
 fn hex(half: u8) -> char {
     char::from_digit(half.into(), 16).unwrap_or('0')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::json::{Bounds, read};
+
+    fn of(write: fn(&Node<'_>) -> Vec<u8>, text: &str) -> String {
+        String::from_utf8(write(&read(text.as_bytes(), &Bounds::default()).unwrap())).unwrap()
+    }
+
+    #[test]
+    fn names_are_sorted_by_utf16_code_units() {
+        let mut names = [
+            "\u{1F600}",
+            "\u{FB33}",
+            "\u{E000}",
+            "\u{20AC}",
+            "\u{D7FF}",
+            "\u{80}",
+            "a",
+            "aa",
+            "",
+            "1",
+        ];
+        names.sort_by(|left, right| utf16_order(left).cmp(utf16_order(right)));
+        let mut expected = names;
+        expected.sort_by_key(|name| name.encode_utf16().collect::<Vec<_>>());
+        assert_eq!(names, expected);
+        let text = of(jcs, "{\"\u{FB33}\":1,\"\u{1F600}\":2,\"b\":{},\"a\":[]}");
+        assert_eq!(text, "{\"a\":[],\"b\":{},\"\u{1F600}\":2,\"\u{FB33}\":1}");
+    }
+
+    #[test]
+    fn only_what_must_be_escaped_is() {
+        assert_eq!(
+            of(
+                jcs,
+                r#"["\u0001\b\t\n\u000b\f\r\u001f\"\\\/\u007f\u00e9","",[true,null,false,-0,1.50,1e21]]"#
+            ),
+            "[\"\\u0001\\b\\t\\n\\u000b\\f\\r\\u001f\\\"\\\\/\u{7f}\u{e9}\",\"\",[true,null,false,0,1.5,1e+21]]"
+        );
+    }
+
+    #[test]
+    fn the_canonical_envelope_drops_what_contract_7_says_and_nothing_else() {
+        let cases = [
+            (r#"{"source":{"id":"a","uri":null}}"#, r#"{"source":{"id":"a"}}"#),
+            (
+                r#"{"target":{"did":null},"conversation":{"traceparent":null}}"#,
+                r#"{"conversation":{},"target":{}}"#,
+            ),
+            (
+                r#"{"delivery":{"expected_output_schema":{"a":null},"expires_at":null}}"#,
+                r#"{"delivery":{"expected_output_schema":{"a":null}}}"#,
+            ),
+            (
+                r#"{"body":{"b":{"c":null},"a":null,"checksum":1}}"#,
+                r#"{"body":{"b":{"c":null},"checksum":1}}"#,
+            ),
+            (
+                r#"{"provenance":{"lineage":[{"note":null,"stage":"s"},null],"log_ref":null}}"#,
+                r#"{"provenance":{"lineage":[{"stage":"s"},null]}}"#,
+            ),
+            (
+                r#"{"extensions":[{"x":null,"critical":true}]}"#,
+                r#"{"extensions":[{"critical":true}]}"#,
+            ),
+            (
+                r#"{"integrity":{"version":1,"checksum":"sha256:00"}}"#,
+                r#"{"integrity":{"version":1}}"#,
+            ),
+            (
+                r#"{"trust":{"signature_ref":"data:application/jose,a..b"}}"#,
+                r#"{"trust":{}}"#,
+            ),
+            (
+                r#"{"trust":{"signature_ref":"https://example.org/s","checksum":1}}"#,
+                r#"{"trust":{"checksum":1,"signature_ref":"https://example.org/s"}}"#,
+            ),
+            // Not the objects of contract §2.3: as they stand.
+            (
+                r#"{"profile":null,"source":[{"id":null}]}"#,
+                r#"{"profile":null,"source":[{"id":null}]}"#,
+            ),
+            (
+                r#"{"body":{"trust":{"signature_ref":"data:application/jose,x","a":null}}}"#,
+                "",
+            ),
+            (r#"[null]"#, ""),
+        ];
+        for (envelope, expected) in cases {
+            let expected = if expected.is_empty() {
+                of(jcs, envelope)
+            } else {
+                expected.to_owned()
+            };
+            assert_eq!(of(canonical_bytes, envelope), expected);
+        }
+    }
+
+    #[test]
+    fn digests_are_lowercase_hex() {
+        let expected = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(sha256_hex(b""), expected);
+        let root = read(b"{}", &Bounds::default()).unwrap();
+        assert_eq!(digest(&root), sha256_hex(b"{}"));
+    }
+}

@@ -70,8 +70,9 @@ pub fn is_safe_name(name: &str) -> bool {
     name.len() <= 64 && name.chars().all(token) && !has_secret_shape(name)
 }
 
-/// Whether a text carries a well-known token or a long run that looks random.
-pub fn has_secret_shape(text: &str) -> bool {
+/// Whether a name carries a well-known token or a long run that looks random. Names only: in a value, a long random run
+/// is as often a digest.
+fn has_secret_shape(text: &str) -> bool {
     SHAPES.iter().any(|shape| shape.occurs_in(text)) || text.split(|c| !alphanumeric(c)).any(looks_random)
 }
 
@@ -90,20 +91,16 @@ impl Shape {
     }
 }
 
-/// Long runs of letters and digits that no one would choose as a word: 32 hexadecimal digits, or 20 characters that
-/// change their class as often as random ones do.
+/// Long runs of letters and digits that no one would choose as a word: 32 hexadecimal digits, or 20 characters with
+/// digits among them that change between digit, capital and small letter as often as random ones do.
 fn looks_random(run: &str) -> bool {
     let has = |test: fn(&char) -> bool| run.chars().any(|c| test(&c));
-    let digits = has(char::is_ascii_digit);
-    if run.len() >= 32 && digits && has(char::is_ascii_alphabetic) {
-        return true;
+    if run.len() < 20 || !has(char::is_ascii_digit) || !has(char::is_ascii_alphabetic) {
+        return false;
     }
-    let changes = run
-        .as_bytes()
-        .windows(2)
-        .filter(|pair| class(pair.first()) != class(pair.last()))
-        .count();
-    run.len() >= 20 && digits && has(char::is_ascii_uppercase) && changes >= run.len().div_ceil(3)
+    let pairs = run.as_bytes().windows(2);
+    let changes = pairs.filter(|pair| class(pair.first()) != class(pair.last())).count();
+    changes >= run.len().div_ceil(3) || (run.len() >= 32 && run.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
 const fn class(byte: Option<&u8>) -> u8 {
@@ -128,4 +125,69 @@ const fn word(c: char) -> bool {
 
 const fn token(c: char) -> bool {
     word(c) || matches!(c, '-' | '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_is_found_from_its_shortest_tail_on_and_only_where_a_word_begins() {
+        for Shape { prefix, tail, .. } in SHAPES {
+            let long = format!("{prefix}{}", "A".repeat(*tail));
+            assert!(has_secret_shape(&long), "{long}");
+            assert!(!is_safe_name(&long), "{long}");
+            assert!(has_secret_shape(&format!("x-{long}.y")), "{long}");
+            assert!(!has_secret_shape(&format!("x{long}")), "{long}");
+            if let Some(one_less) = tail.checked_sub(1) {
+                let short = format!("{prefix}{}", "A".repeat(one_less));
+                assert!(!has_secret_shape(&short), "{short}");
+                assert!(!has_secret_shape(&format!("{short} {short}")), "{short}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_random_run_is_a_secret_and_a_long_word_is_none() {
+        let random = [
+            "9f86d081884c7d659a2feaa0c55ad015",
+            "x_9f86d081884c7d659a2feaa0c55ad0159f86d081",
+            "wJalrXUtnFEMI7K7MDENGbPxRfiCYEXAMPLEKEY",
+            "a8Kd93nQz7Lp02Xv4Rt1",
+        ];
+        for name in random {
+            assert!(!is_safe_name(name), "{name}");
+        }
+        let words = [
+            "expectedOutputSchemaProfileVersion2",
+            "memory_updates_proposed_by_agent_2024",
+            "supercalifragilisticexpialidocious",
+            "6f1c2f0e-0000-4000-8000-000000000001",
+            "12345678901234567890123456789012345",
+        ];
+        for name in words {
+            assert!(is_safe_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_printed_only_in_its_alphabet_and_up_to_64_characters() {
+        let printed = [
+            "",
+            "password",
+            "access_token",
+            "api-key",
+            "a.b",
+            "sk-learn",
+            "task-with-a-long-name-behind",
+        ];
+        for name in printed {
+            assert!(is_safe_name(name), "{name}");
+        }
+        for name in ["a b", "a/b", "a~b", "n\u{e9}", "a\"b", "a@b", "a:b"] {
+            assert!(!is_safe_name(name), "{name}");
+        }
+        assert!(is_safe_name(&"n".repeat(64)));
+        assert!(!is_safe_name(&"n".repeat(65)));
+    }
 }

@@ -1,6 +1,7 @@
 //! Strict JSON (contract §2.1): one pass from bytes to a borrowed tree that remembers where everything stood.
 
 mod cursor;
+mod frame;
 mod names;
 mod number;
 mod reader;

@@ -19,6 +19,7 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// Whether none of the members so far has this name; remembers it.
+    #[expect(clippy::ptr_arg, reason = "the index keeps a borrowed name borrowed")]
     pub fn is_new(&mut self, members: &[Member<'a>], name: &Cow<'a, str>) -> bool {
         if self.index.is_none() && members.len() < FEW && name.is_ascii() {
             return members.iter().all(|member| member.name != *name);

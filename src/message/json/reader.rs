@@ -1,12 +1,9 @@
 //! The strict JSON reader (contract §2.1): one pass, no recursion, bounds that act before memory is taken.
 
-use std::borrow::Cow;
-
 use super::cursor::{Cursor, Fault};
-use super::names::Names;
-use super::{Kind, Member, Node, Span, number, strings};
-use crate::contract::{Finding, Pointer, Rule};
-use crate::message::secrets;
+use super::frame::{self, Frame, Items};
+use super::{Kind, Node, Span, number, strings};
+use crate::contract::{Finding, Rule};
 
 /// Deeper than this no policy can go: trees are written and dropped by recursion.
 const DEEPEST: usize = 128;
@@ -73,7 +70,7 @@ fn document<'a>(text: &'a str, bounds: &Bounds) -> Result<Node<'a>, Finding> {
     } else {
         reader.document()
     };
-    read.map_err(|fault| Finding::at(fault.rule, reader.place(), fault.at, fault.detail))
+    read.map_err(|fault| Finding::at(fault.rule, frame::place(&reader.stack), fault.at, fault.detail))
 }
 
 struct Reader<'a, 'b> {
@@ -83,26 +80,6 @@ struct Reader<'a, 'b> {
     values: usize,
     /// The containers that are open, outermost first.
     stack: Vec<Frame<'a>>,
-}
-
-/// A container that is not closed yet.
-struct Frame<'a> {
-    start: usize,
-    items: Items<'a>,
-}
-
-enum Items<'a> {
-    Array {
-        elements: Vec<Node<'a>>,
-        /// Whether an element is being read, rather than what follows one.
-        inside: bool,
-    },
-    Object {
-        members: Vec<Member<'a>>,
-        names: Names<'a>,
-        /// Name and offset of the member being read.
-        current: Option<(Cow<'a, str>, usize)>,
-    },
 }
 
 impl<'a> Reader<'a, '_> {
@@ -260,68 +237,6 @@ impl<'a> Reader<'a, '_> {
 
     fn too_many(&self, detail: String) -> Fault {
         Fault::new(Rule::JsonBounds, self.cursor.at(), detail)
-    }
-
-    /// Where the reader is, as far as the names on the way may be printed (contract §5).
-    fn place(&self) -> Pointer {
-        let mut place = Pointer::root();
-        for frame in &self.stack {
-            match &frame.items {
-                Items::Array { elements, inside: true } => place = place.element(elements.len()),
-                Items::Object {
-                    current: Some((name, _)),
-                    ..
-                } if secrets::is_safe_name(name) => place = place.member(name),
-                Items::Array { inside: false, .. } | Items::Object { .. } => break,
-            }
-        }
-        place
-    }
-}
-
-impl<'a> Items<'a> {
-    const fn array() -> Self {
-        Self::Array {
-            elements: Vec::new(),
-            inside: false,
-        }
-    }
-
-    fn object() -> Self {
-        Self::Object {
-            members: Vec::new(),
-            names: Names::default(),
-            current: None,
-        }
-    }
-
-    const fn closing(&self) -> u8 {
-        match self {
-            Self::Array { .. } => b']',
-            Self::Object { .. } => b'}',
-        }
-    }
-
-    /// Takes the value of the item that was begun.
-    fn put(&mut self, value: Node<'a>) {
-        match self {
-            Self::Array { elements, inside } => {
-                elements.push(value);
-                *inside = false;
-            }
-            Self::Object { members, current, .. } => {
-                if let Some((name, at)) = current.take() {
-                    members.push(Member { name, at, value });
-                }
-            }
-        }
-    }
-
-    fn into_kind(self) -> Kind<'a> {
-        match self {
-            Self::Array { elements, .. } => Kind::Array(elements),
-            Self::Object { members, .. } => Kind::Object(members),
-        }
     }
 }
 

@@ -199,3 +199,91 @@ fn equal(node: &Node<'_>, expected: &Value) -> bool {
         ) => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::message::json::{Bounds, read};
+
+    fn valid(schema: &Value, text: &str) -> bool {
+        let validator = jsonschema::options_for::<Tree>().build(schema).unwrap();
+        let node = read(text.as_bytes(), &Bounds::default()).unwrap();
+        validator.is_valid(&node)
+    }
+
+    #[test]
+    fn keywords_hold_over_the_borrowed_tree() {
+        let cases = [
+            (json!({"type": "integer"}), "1", "1.0"),
+            (json!({"type": "integer"}), "-0", "1e2"),
+            (json!({"type": "number"}), "1e2", "\"1\""),
+            (json!({"type": ["integer", "null"]}), "null", "0.5"),
+            (json!({"minimum": 0}), "-0.0", "-1"),
+            (json!({"exclusiveMinimum": 0, "maximum": 1}), "0.5", "1.5"),
+            (json!({"multipleOf": 0.1}), "0.3", "0.35"),
+            (json!({"const": 1}), "1.0", "true"),
+            (
+                json!({"const": {"a": [1, null, "x"], "b": false}}),
+                r#"{"b":false,"a":[1,null,"x"]}"#,
+                r#"{"a":[1,null,"x"]}"#,
+            ),
+            (json!({"enum": ["a", "\u{e9}"]}), r#""\u00e9""#, r#""b""#),
+            (
+                json!({"uniqueItems": true}),
+                r#"[1,"1",{"a":1,"b":2},{"a":1}]"#,
+                r#"[{"a":1,"b":2},{"b":2.0,"a":1}]"#,
+            ),
+            (json!({"required": ["a", "b"]}), r#"{"b":0,"a":0}"#, r#"{"a":0}"#),
+            (
+                json!({"properties": {"a": true}, "additionalProperties": false}),
+                r#"{"a":0}"#,
+                r#"{"b":0}"#,
+            ),
+            (
+                json!({"propertyNames": {"maxLength": 2}}),
+                r#"{"ab":0,"c":1}"#,
+                r#"{"ab":0,"abc":1}"#,
+            ),
+            (
+                json!({"minLength": 2, "maxLength": 2}),
+                "\"\u{e9}\u{1F600}\"",
+                "\"\u{1F600}\"",
+            ),
+            (
+                json!({"items": {"$ref": "#/$defs/s"}, "$defs": {"s": {"type": "string"}}}),
+                r#"["a"]"#,
+                "[0]",
+            ),
+            (
+                json!({"contains": {"type": "boolean"}, "maxItems": 2}),
+                "[0,true]",
+                "[0,1]",
+            ),
+            (json!({"pattern": "^a+$"}), r#""aa""#, r#""ab""#),
+        ];
+        for (schema, good, bad) in cases {
+            assert!(valid(&schema, good), "{schema} {good}");
+            assert!(!valid(&schema, bad), "{schema} {bad}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_walks_down_the_tree() {
+        let schema = json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "additionalProperties": false});
+        let deep = |end: &str| format!("{}{end}{}", "{\"next\":".repeat(30), "}".repeat(30));
+        assert!(valid(&schema, &deep("{}")));
+        assert!(!valid(&schema, &deep("0")));
+    }
+
+    #[test]
+    fn an_error_names_the_place_and_never_the_value() {
+        let schema = json!({"properties": {"a": {"items": {"type": "integer"}}}});
+        let validator = jsonschema::options_for::<Tree>().build(&schema).unwrap();
+        let node = read(br#"{"a":[1,"hunter2"]}"#, &Bounds::default()).unwrap();
+        let error = validator.iter_errors(&node).next().unwrap();
+        assert_eq!(error.instance_path().as_str(), "/a/1");
+        assert!(!format!("{error} {error:?}").contains("hunter2"));
+    }
+}

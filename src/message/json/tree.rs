@@ -27,10 +27,15 @@ pub struct Node<'a> {
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the JSON kinds of RFC 8259")]
 pub enum Kind<'a> {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
+    /// A number, with its literal.
     Number(Number<'a>),
+    /// Text, unescaped; borrowed where nothing was escaped.
     String(Cow<'a, str>),
+    /// Elements in document order.
     Array(Vec<Node<'a>>),
     /// Members in document order; names are unique, also after Unicode NFC.
     Object(Vec<Member<'a>>),
