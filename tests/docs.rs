@@ -7,10 +7,12 @@
     reason = "a test that fails is a test"
 )]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use portcullis::{config, decide};
+use serde_json::Value;
 
 #[test]
 fn every_policy_shown_in_the_documents_loads() {
@@ -29,6 +31,44 @@ fn every_policy_shown_in_the_documents_loads() {
                 panic!("{name}, policy {number}: {:?}", mistakes.mistakes);
             }
         }
+    }
+}
+
+#[test]
+fn every_key_of_the_policy_file_is_described() {
+    let text = fs::read_to_string(root().join("docs/policy.md")).unwrap();
+    let mut keys = BTreeSet::new();
+    collect_keys(&config::schema_json(), &mut keys);
+    assert!(keys.len() > 50, "only {} keys found in the schema", keys.len());
+    let described = |key: &String| text.contains(&format!("`{key}`")) || text.contains(&format!(".{key}`"));
+    let missing: Vec<&String> = keys
+        .iter()
+        .filter(|key| !described(key) && !GROUPS.contains(&key.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "not in docs/policy.md: {missing:?}");
+}
+
+/// Keys that only group others; the others are described.
+const GROUPS: &[&str] = &[
+    "agent",
+    "backend",
+    "tls",
+    "limits",
+    "json",
+    "deadlines",
+    "freshness",
+    "headers",
+    "schemas",
+];
+
+fn collect_keys(schema: &Value, keys: &mut BTreeSet<String>) {
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        keys.extend(properties.keys().cloned());
+    }
+    match schema {
+        Value::Object(members) => members.values().for_each(|member| collect_keys(member, keys)),
+        Value::Array(elements) => elements.iter().for_each(|element| collect_keys(element, keys)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

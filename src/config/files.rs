@@ -111,7 +111,10 @@ fn schema_files(dir: &Path) -> Result<Vec<(String, String)>, String> {
     let mut names = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|error| format!("the directory {}", words(error.kind())))?;
-        let name = entry.file_name().into_string().map_err(|_| "a file name is not UTF-8".to_owned())?;
+        let name = entry
+            .file_name()
+            .into_string()
+            .map_err(|_| "a file name is not UTF-8".to_owned())?;
         if let Some(profile) = name.strip_suffix(".json").filter(|name| !name.starts_with('.')) {
             names.push(profile.to_owned());
         }

@@ -193,6 +193,9 @@ mod tests {
             json!({"file": "p.yaml", "mistakes": [{"line": 2, "column": 1, "pointer": "/routs",
                 "message": "unknown key `routs`", "suggestion": "routes"}]})
         );
-        assert_eq!(mistakes.summaries(), ["2:1: unknown key `routs`; did you mean `routes`?"]);
+        assert_eq!(
+            mistakes.summaries(),
+            ["2:1: unknown key `routs`; did you mean `routes`?"]
+        );
     }
 }

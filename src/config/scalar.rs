@@ -15,7 +15,8 @@ pub(super) fn resolve(text: &str) -> Kind {
 fn number(text: &str) -> Option<Kind> {
     for (prefix, radix) in [("0o", 8), ("0x", 16)] {
         if let Some(digits) = text.strip_prefix(prefix) {
-            let digits = Some(digits).filter(|digits| digits.chars().all(|c| c.is_digit(radix)) && !digits.is_empty())?;
+            let digits =
+                Some(digits).filter(|digits| digits.chars().all(|c| c.is_digit(radix)) && !digits.is_empty())?;
             return Some(i64::from_str_radix(digits, radix).map_or(Kind::Fraction, Kind::Integer));
         }
     }

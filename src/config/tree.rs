@@ -277,12 +277,9 @@ impl<'a> Reader<'a> {
                     value,
                 }),
                 Kind::Broken => {}
-                Kind::Null
-                | Kind::Bool(_)
-                | Kind::Integer(_)
-                | Kind::Fraction
-                | Kind::List(_)
-                | Kind::Map(_) => self.mistake_at(key.at, "expected a key that is text"),
+                Kind::Null | Kind::Bool(_) | Kind::Integer(_) | Kind::Fraction | Kind::List(_) | Kind::Map(_) => {
+                    self.mistake_at(key.at, "expected a key that is text")
+                }
             }
         }
     }
@@ -342,7 +339,11 @@ mod tests {
     use super::*;
 
     fn mistakes(text: &str) -> Vec<(usize, usize, String)> {
-        parse(text).1.into_iter().map(|m| (m.line, m.column, m.message)).collect()
+        parse(text)
+            .1
+            .into_iter()
+            .map(|m| (m.line, m.column, m.message))
+            .collect()
     }
 
     #[test]

@@ -5,6 +5,9 @@
 
 pub mod canonical;
 pub mod envelope;
+mod id;
 pub mod json;
 pub mod profile;
 pub mod secrets;
+
+pub use id::is_id;

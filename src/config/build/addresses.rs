@@ -64,7 +64,10 @@ pub(super) fn public_url(raw: Option<&str>, report: &mut Report<'_>) -> Option<S
         return None;
     };
     if scheme == "http" {
-        report.warn("/public_url", "`public_url` is plain http: clients can be shown false answers");
+        report.warn(
+            "/public_url",
+            "`public_url` is plain http: clients can be shown false answers",
+        );
     }
     Some(raw.to_owned())
 }
@@ -110,7 +113,9 @@ fn url_scheme(text: &str) -> Option<&'static str> {
         .into_iter()
         .find(|scheme| text.strip_prefix(scheme).is_some_and(|rest| rest.starts_with("://")))?;
     let uri: Uri = text.parse().ok()?;
-    let printable = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
+    let printable = text
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
     (printable && is_plain(uri.authority()?)).then_some(scheme)
 }
 
@@ -119,8 +124,13 @@ fn is_plain(authority: &Authority) -> bool {
     let text = authority.as_str();
     let host = authority.host();
     let port = text.strip_prefix(host).unwrap_or_default();
-    let port = port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
-    let name = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
+    let port = port.is_empty()
+        || port
+            .strip_prefix(':')
+            .is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    let name = host
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
     let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     let address = address.is_some_and(|host| host.parse::<std::net::Ipv6Addr>().is_ok());
     port && !host.is_empty() && (name || address)
@@ -137,7 +147,10 @@ fn each(
     for (index, text) in raw.iter().enumerate() {
         match read(text) {
             Some(value) if list.contains(&value) => {
-                report.value(&format!("/{key}/{index}"), &format!("`{key}`: expected each element once"));
+                report.value(
+                    &format!("/{key}/{index}"),
+                    &format!("`{key}`: expected each element once"),
+                );
             }
             Some(value) => list.push(value),
             None => report.value(&format!("/{key}/{index}"), &format!("`{key}`: {expected}")),

@@ -60,14 +60,23 @@ pub(super) fn forwarded(
         Some(raw::Forward::Names(names)) => names,
         None => {
             let kept = |name: &&&str| !removed.iter().any(|removed| removed == **name);
-            return Some(DEFAULT_FORWARD.iter().filter(kept).map(|name| (*name).to_owned()).collect());
+            return Some(
+                DEFAULT_FORWARD
+                    .iter()
+                    .filter(kept)
+                    .map(|name| (*name).to_owned())
+                    .collect(),
+            );
         }
     };
     let mut list = Vec::new();
     for (index, name) in names.iter().enumerate() {
         let name = name.0.to_ascii_lowercase();
         if let Some(problem) = not_forwardable(&name, removed) {
-            report.value(&format!("{pointer}/headers/forward/{index}"), &format!("`forward`: {problem}"));
+            report.value(
+                &format!("{pointer}/headers/forward/{index}"),
+                &format!("`forward`: {problem}"),
+            );
         }
         list.push(name);
     }

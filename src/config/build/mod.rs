@@ -39,14 +39,21 @@ pub(super) fn config(
     Some((server?, policy?))
 }
 
-fn server(
-    raw: &raw::Policy,
-    gathered: &Gathered,
-    overrides: &Overrides,
-    report: &mut Report<'_>,
-) -> Option<Server> {
-    let listen = addresses::socket(raw.listen.as_deref(), "listen", "127.0.0.1:8080", &overrides.listen, report);
-    let admin = addresses::socket(raw.admin.as_deref(), "admin", "127.0.0.1:8081", &overrides.admin, report);
+fn server(raw: &raw::Policy, gathered: &Gathered, overrides: &Overrides, report: &mut Report<'_>) -> Option<Server> {
+    let listen = addresses::socket(
+        raw.listen.as_deref(),
+        "listen",
+        "127.0.0.1:8080",
+        &overrides.listen,
+        report,
+    );
+    let admin = addresses::socket(
+        raw.admin.as_deref(),
+        "admin",
+        "127.0.0.1:8081",
+        &overrides.admin,
+        report,
+    );
     if let (Some(listen), Some(admin)) = (listen, admin)
         && listen.port() != 0
         && same_socket(listen, admin)
@@ -72,7 +79,10 @@ fn tls(raw: Option<&raw::Tls>, gathered: &Gathered, report: &mut Report<'_>) -> 
     let Some(raw) = raw else { return Some(None) };
     let mut path = |name: &str, path: Option<&str>, readable: Option<bool>| {
         if path.is_some() && readable != Some(true) {
-            report.value(&format!("/tls/{name}"), &format!("`{name}`: expected a file that can be read and is not empty"));
+            report.value(
+                &format!("/tls/{name}"),
+                &format!("`{name}`: expected a file that can be read and is not empty"),
+            );
         }
         gathered.resolve(path?)
     };
@@ -157,7 +167,10 @@ fn backend(raw: Option<&raw::Backend>, overrides: &Overrides, report: &mut Repor
 fn unique(list: &[String], pointer: &str, key: &str, report: &mut Report<'_>) {
     for (index, item) in list.iter().enumerate() {
         if list.iter().take(index).any(|earlier| earlier == item) {
-            report.value(&format!("{pointer}/{index}"), &format!("`{key}`: expected each element once"));
+            report.value(
+                &format!("{pointer}/{index}"),
+                &format!("`{key}`: expected each element once"),
+            );
         }
     }
 }
@@ -186,7 +199,12 @@ fn limits(raw: &raw::Limits, report: &mut Report<'_>) -> Limits {
     Limits {
         body: size(raw.body.as_ref(), "/limits/body", default.body, report),
         answer: size(raw.answer.as_ref(), "/limits/answer", default.answer, report),
-        header_bytes: size(raw.header_bytes.as_ref(), "/limits/header_bytes", default.header_bytes, report),
+        header_bytes: size(
+            raw.header_bytes.as_ref(),
+            "/limits/header_bytes",
+            default.header_bytes,
+            report,
+        ),
         header_count: count(raw.header_count, default.header_count),
         target: size(raw.target.as_ref(), "/limits/target", default.target, report),
         connections: count(raw.connections, default.connections),

@@ -38,20 +38,29 @@ pub(super) fn all(raw: &[raw::Route], around: &Around<'_>, report: &mut Report<'
 
 /// Names are unique, and no request matches two routes.
 fn beside_each_other(raw: &[raw::Route], report: &mut Report<'_>) {
-    let patterns: Vec<Option<PathPattern>> =
-        raw.iter().map(|route| PathPattern::parse(route.path.as_deref()?).ok()).collect();
+    let patterns: Vec<Option<PathPattern>> = raw
+        .iter()
+        .map(|route| PathPattern::parse(route.path.as_deref()?).ok())
+        .collect();
     for (index, (route, pattern)) in raw.iter().zip(&patterns).enumerate() {
         let pointer = format!("/routes/{index}");
         let mut earlier = raw.iter().zip(&patterns).take(index);
         if route.name.is_some() && raw.iter().take(index).any(|other| other.name == route.name) {
-            report.value(&format!("{pointer}/name"), "`name`: expected a name that no other route has");
+            report.value(
+                &format!("{pointer}/name"),
+                "`name`: expected a name that no other route has",
+            );
         }
         let overlapping = earlier.position(|(other, other_pattern)| {
-            let paths = pattern.as_ref().zip(other_pattern.as_ref()).is_some_and(|(one, other)| one.overlaps(other));
+            let paths = pattern
+                .as_ref()
+                .zip(other_pattern.as_ref())
+                .is_some_and(|(one, other)| one.overlaps(other));
             paths && methods(route).iter().any(|method| methods(other).contains(method))
         });
         if let Some(other) = overlapping {
-            let message = format!("`path`: expected a path that does not overlap /routes/{other}/path with the same method");
+            let message =
+                format!("`path`: expected a path that does not overlap /routes/{other}/path with the same method");
             report.value(&format!("{pointer}/path"), &message);
         }
     }
@@ -74,7 +83,10 @@ fn one(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report<'_>)
     let mode = match raw.mode.unwrap_or(raw::Mode::Enforce) {
         raw::Mode::Enforce => Mode::Enforce,
         raw::Mode::Observe => {
-            report.warn(&format!("{at}/mode"), "`mode: observe` forwards requests that would be refused");
+            report.warn(
+                &format!("{at}/mode"),
+                "`mode: observe` forwards requests that would be refused",
+            );
             Mode::Observe
         }
     };
@@ -116,7 +128,10 @@ fn path(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Option<PathPatte
         }
     };
     if reserved(text) {
-        report.value(&pointer, &format!("`path`: expected a path outside `{RESERVED}`, which is the gateway's own"));
+        report.value(
+            &pointer,
+            &format!("`path`: expected a path outside `{RESERVED}`, which is the gateway's own"),
+        );
     }
     Some(pattern)
 }
@@ -135,7 +150,10 @@ fn takes_methods<'a>(raw: &'a raw::Route, at: &str, report: &mut Report<'_>) -> 
     let (fits, words): (fn(Method) -> bool, &str) = match raw.takes {
         Some(Takes::Read) => (is_read, "GET or HEAD with `takes: read`"),
         Some(Takes::Messages) => (is_message, "POST, PUT or PATCH with `takes: messages`"),
-        Some(Takes::Legacy) => (is_write, "another method than GET and HEAD with `takes: legacy`; those are `takes: read`"),
+        Some(Takes::Legacy) => (
+            is_write,
+            "another method than GET and HEAD with `takes: legacy`; those are `takes: read`",
+        ),
         None => return methods,
     };
     if !methods.iter().all(|method| fits(*method)) {
@@ -183,7 +201,10 @@ fn messages(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report
         ("integrity", raw.integrity.is_some()),
     ] {
         if !present && !report.has_mistake_at(&format!("{at}/{key}")) {
-            report.value(at, &format!("expected the key `{key}` here, as the route says `takes: messages`"));
+            report.value(
+                at,
+                &format!("expected the key `{key}` here, as the route says `takes: messages`"),
+            );
         }
     }
     let ids = |list: &Option<Vec<raw::Id>>| -> Vec<String> { list.iter().flatten().map(|id| id.0.clone()).collect() };
@@ -192,7 +213,13 @@ fn messages(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report
     unique(&extensions, &format!("{at}/extensions"), "extensions", report);
     unique(&modes, &format!("{at}/modes"), "modes", report);
     for (index, id) in raw.profiles.iter().flatten().enumerate() {
-        schemas::known(id, &format!("{at}/profiles/{index}"), "profiles", around.schemas, report);
+        schemas::known(
+            id,
+            &format!("{at}/profiles/{index}"),
+            "profiles",
+            around.schemas,
+            report,
+        );
     }
     for (index, mode) in modes.iter().enumerate() {
         if !around.vocabulary.mode.contains(mode) {
@@ -223,21 +250,34 @@ fn media_types(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Vec<Strin
     for (index, media_type) in written.iter().flatten().enumerate() {
         let at = format!("{pointer}/{index}");
         if !is_media_type(media_type) {
-            report.value(&at, "`content_type`: expected a media type such as application/json, without parameters");
+            report.value(
+                &at,
+                "`content_type`: expected a media type such as application/json, without parameters",
+            );
         } else if raw.takes == Some(Takes::Messages) && !MESSAGE_TYPES.contains(&media_type.as_str()) {
-            report.value(&at, &format!("`content_type`: expected one of {}", MESSAGE_TYPES.join(", ")));
+            report.value(
+                &at,
+                &format!("`content_type`: expected one of {}", MESSAGE_TYPES.join(", ")),
+            );
         }
     }
     match (raw.takes, written) {
         (Some(Takes::Messages), None) => MESSAGE_TYPES.iter().map(|text| (*text).to_owned()).collect(),
         (Some(Takes::Legacy), None) => {
             if !report.has_mistake_at(&pointer) {
-                report.value(at, "expected the key `content_type` here, as the route says `takes: legacy`");
+                report.value(
+                    at,
+                    "expected the key `content_type` here, as the route says `takes: legacy`",
+                );
             }
             Vec::new()
         }
         (Some(Takes::Read), Some(_)) => {
-            report.key(&pointer, "`content_type`: expected on no route with `takes: read`, which has no body", None);
+            report.key(
+                &pointer,
+                "`content_type`: expected on no route with `takes: read`, which has no body",
+                None,
+            );
             Vec::new()
         }
         (_, written) => written.unwrap_or_default(),
@@ -249,7 +289,8 @@ fn is_media_type(text: &str) -> bool {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte);
         !part.is_empty() && part.bytes().all(allowed)
     };
-    text.split_once('/').is_some_and(|(kind, sub)| token(kind) && token(sub))
+    text.split_once('/')
+        .is_some_and(|(kind, sub)| token(kind) && token(sub))
 }
 
 fn level(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Level {
@@ -261,22 +302,40 @@ fn level(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Level {
     };
     let pointer = format!("{at}/level");
     if level.answers_two_keys() && raw.takes == Some(Takes::Read) {
-        report.value(&pointer, "`level`: expected L3 with `takes: read`, whose answers are streamed");
+        report.value(
+            &pointer,
+            "`level`: expected L3 with `takes: read`, whose answers are streamed",
+        );
     } else if level.answers_two_keys() && raw.result_url.is_none() && raw.result_url_field.is_none() {
-        report.value(&pointer, "`level`: expected `result_url` or `result_url_field` on a route of level L0 to L2");
+        report.value(
+            &pointer,
+            "`level`: expected `result_url` or `result_url_field` on a route of level L0 to L2",
+        );
     }
     level
 }
 
 fn result_url(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report<'_>) -> Option<ResultUrl> {
-    let fixed = addresses::https_url(raw.result_url.as_deref(), &format!("{at}/result_url"), "result_url", report);
+    let fixed = addresses::https_url(
+        raw.result_url.as_deref(),
+        &format!("{at}/result_url"),
+        "result_url",
+        report,
+    );
     let field = raw.result_url_field.as_deref();
     let pointer = format!("{at}/result_url_field");
     if field.is_some_and(|field| !is_pointer(field)) {
-        report.value(&pointer, "`result_url_field`: expected an RFC 6901 pointer such as /status_url");
+        report.value(
+            &pointer,
+            "`result_url_field`: expected an RFC 6901 pointer such as /status_url",
+        );
     }
     if field.is_some() && around.public_origins.is_empty() {
-        report.key(&pointer, "`result_url_field`: expected `public_origins` to name where it may point", None);
+        report.key(
+            &pointer,
+            "`result_url_field`: expected `public_origins` to name where it may point",
+            None,
+        );
     }
     (fixed.is_some() || field.is_some()).then(|| ResultUrl {
         field: field.map(str::to_owned),
@@ -293,10 +352,20 @@ fn body_limit(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Repo
     let pointer = format!("{at}/body");
     let limit = super::size(raw.body.as_ref(), &pointer, around.limits.body, report);
     if raw.body.is_some() && raw.takes == Some(Takes::Read) {
-        report.key(&pointer, "`body`: expected on no route with `takes: read`, which has no body", None);
+        report.key(
+            &pointer,
+            "`body`: expected on no route with `takes: read`, which has no body",
+            None,
+        );
     }
     if limit > around.limits.body {
-        report.value(&pointer, &format!("`body`: expected at most `limits.body`, which is {} bytes", around.limits.body));
+        report.value(
+            &pointer,
+            &format!(
+                "`body`: expected at most `limits.body`, which is {} bytes",
+                around.limits.body
+            ),
+        );
     }
     limit
 }
@@ -313,7 +382,8 @@ fn idempotency(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> bool {
         }
         Some(Takes::Messages) => {
             if !required {
-                let message = "`idempotency`: expected `required` with `takes: messages`, whose envelope carries the key";
+                let message =
+                    "`idempotency`: expected `required` with `takes: messages`, whose envelope carries the key";
                 report.value(&pointer, message);
             }
             true

@@ -17,7 +17,10 @@ pub(super) fn build(raw: &raw::Policy, gathered: &Gathered, report: &mut Report<
             return None;
         }
         (Some(_), Ok(_)) if gathered.base.is_none() => {
-            report.value("/schemas/dir", "`dir`: expected a policy without schema files, for none can be read here");
+            report.value(
+                "/schemas/dir",
+                "`dir`: expected a policy without schema files, for none can be read here",
+            );
             return None;
         }
         (Some(_), Ok(files)) => files.as_slice(),
@@ -26,7 +29,8 @@ pub(super) fn build(raw: &raw::Policy, gathered: &Gathered, report: &mut Report<
     let overrides: Vec<String> = raw.schemas.overrides.iter().map(|id| id.0.clone()).collect();
     for (index, id) in raw.schemas.overrides.iter().enumerate() {
         let pointer = format!("/schemas/override/{index}");
-        if known(id, &pointer, "override", Some(&shipped), report) && !files.iter().any(|(profile, _)| *profile == id.0) {
+        if known(id, &pointer, "override", Some(&shipped), report) && !files.iter().any(|(profile, _)| *profile == id.0)
+        {
             report.value(&pointer, "`override`: expected a profile for which `dir` holds a file");
         }
     }

@@ -42,7 +42,8 @@ impl<'a> Report<'a> {
     /// A mistake in an option of the command line.
     pub fn option(&mut self, option: &str, message: &str) {
         let place = Place { line: 0, column: 0 };
-        self.mistakes.push(mistake(place, "", &format!("`{option}`: {message}"), None));
+        self.mistakes
+            .push(mistake(place, "", &format!("`{option}`: {message}"), None));
     }
 
     /// Something that is allowed and should not be overlooked.
@@ -70,7 +71,12 @@ impl<'a> Report<'a> {
 pub(super) fn did_you_mean<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<String> {
     words
         .into_iter()
-        .map(|known| (strsim::damerau_levenshtein(&word.to_lowercase(), &known.to_lowercase()), known))
+        .map(|known| {
+            (
+                strsim::damerau_levenshtein(&word.to_lowercase(), &known.to_lowercase()),
+                known,
+            )
+        })
         .filter(|(distance, known)| *distance <= known.chars().count().div_ceil(3))
         .min()
         .map(|(_, known)| known.to_owned())

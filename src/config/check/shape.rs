@@ -26,7 +26,10 @@ pub(in crate::config) fn check(tree: &Node, report: &mut Report<'_>) -> Value {
             validator.iter_errors(&json).for_each(|error| shape.take(&error));
         }
         Err(_) => {
-            report.value("", "the schema of the policy does not compile; this is a fault of Portcullis");
+            report.value(
+                "",
+                "the schema of the policy does not compile; this is a fault of Portcullis",
+            );
             bad.push(String::new());
         }
     }
@@ -57,7 +60,8 @@ impl Shape<'_, '_> {
                 for name in unexpected {
                     let pointer = format!("{at}/{}", escape(name));
                     let near = did_you_mean(name, known.iter().map(String::as_str));
-                    self.report.key(&pointer, &format!("unknown key `{}`", shown(name)), near);
+                    self.report
+                        .key(&pointer, &format!("unknown key `{}`", shown(name)), near);
                     self.bad.push(pointer);
                 }
             }
@@ -70,7 +74,12 @@ impl Shape<'_, '_> {
                 None => self.bad_value(error, None),
             },
             ValidationErrorKind::Enum { options } => {
-                let words: Vec<&str> = options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+                let words: Vec<&str> = options
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str)
+                    .collect();
                 let near = error.instance().as_str().and_then(|word| did_you_mean(word, words));
                 self.bad_value(error, near);
             }
@@ -109,7 +118,11 @@ impl Shape<'_, '_> {
             ValidationErrorKind::MaxLength { limit } => format!("at most {limit} characters"),
             ValidationErrorKind::Minimum { limit } => format!("at least {limit}"),
             ValidationErrorKind::Maximum { limit } => format!("at most {limit}"),
-            _ => match self.parent(error).and_then(|schema| schema.get("type")).and_then(Value::as_str) {
+            _ => match self
+                .parent(error)
+                .and_then(|schema| schema.get("type"))
+                .and_then(Value::as_str)
+            {
                 Some("object") => "a mapping",
                 Some("array") => "a list",
                 Some("string") => "text",
@@ -124,14 +137,24 @@ impl Shape<'_, '_> {
     /// The comment of the type in `raw::units` or `raw::route` that a value should have had. Those comments are
     /// written in lower case so that they can be read here.
     fn definition(&self, error: &ValidationError<'_>) -> Option<String> {
-        let name = error.schema_path().as_str().strip_prefix("/$defs/")?.split('/').next()?;
+        let name = error
+            .schema_path()
+            .as_str()
+            .strip_prefix("/$defs/")?
+            .split('/')
+            .next()?;
         let words = self.schema.pointer(&format!("/$defs/{name}/description"))?.as_str()?;
         words.starts_with(char::is_lowercase).then(|| words.replace('\n', " "))
     }
 
     fn known(&self, error: &ValidationError<'_>) -> Vec<String> {
         let properties = self.parent(error).and_then(|schema| schema.get("properties"));
-        properties.and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.clone()).collect()
+        properties
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     /// The schema that holds the failing keyword.

@@ -4,7 +4,9 @@
 mod route;
 mod units;
 
-pub(super) use route::{ErrorBodies, Forward, Idempotency, Integrity, Level, Mode, OneOrMany, Route, RouteHeaders, Takes};
+pub(super) use route::{
+    ErrorBodies, Forward, Idempotency, Integrity, Level, Mode, OneOrMany, Route, RouteHeaders, Takes,
+};
 pub(super) use units::{Duration, HeaderName, Id, Method, Name, Size};
 
 use schemars::generate::SchemaSettings;

@@ -30,7 +30,9 @@ impl Size {
                 digits.parse::<u64>().ok()?.checked_mul(factor)?
             }
         };
-        usize::try_from(bytes).ok().filter(|bytes| (1..=1 << 30).contains(bytes))
+        usize::try_from(bytes)
+            .ok()
+            .filter(|bytes| (1..=1 << 30).contains(bytes))
     }
 }
 
@@ -56,9 +58,7 @@ impl Duration {
 
 /// an id of 1 to 128 characters of `A-Z a-z 0-9 . _ : / @ -`, the first a letter or digit
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-pub(in crate::config) struct Id(
-    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$"))] pub String,
-);
+pub(in crate::config) struct Id(#[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$"))] pub String);
 
 /// a name of 1 to 64 characters of `a-z 0-9 -`
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -66,9 +66,7 @@ pub(in crate::config) struct Name(#[schemars(regex(pattern = r"^[a-z0-9-]{1,64}$
 
 /// a header name of letters, digits and the marks of RFC 9110, without `_`
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-pub(in crate::config) struct HeaderName(
-    #[schemars(regex(pattern = r"^[A-Za-z0-9!#$%&'*+.^`|~-]{1,128}$"))] pub String,
-);
+pub(in crate::config) struct HeaderName(#[schemars(regex(pattern = r"^[A-Za-z0-9!#$%&'*+.^`|~-]{1,128}$"))] pub String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]

@@ -1,0 +1,67 @@
+//! The HTTP fields that depend on the refusal (contract §5, "HTTP fields").
+
+use http::header::{ACCEPT, ACCEPT_ENCODING, ALLOW, CONNECTION, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+use super::{Asked, retry, status};
+use crate::contract::{Code, Rule};
+use crate::decide::Refusal;
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// Adds what the status asks for.
+pub(super) fn add(headers: &mut HeaderMap, refusal: &Refusal, asked: &Asked<'_>) {
+    let rule = refusal.rule();
+    if asked.close {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    match status(rule) {
+        StatusCode::UNAUTHORIZED => insert(headers, WWW_AUTHENTICATE, challenge(rule, asked)),
+        StatusCode::METHOD_NOT_ALLOWED => insert(headers, ALLOW, asked.allowed.join(", ")),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE if matches!(rule, Rule::RouteContentEncoding) => {
+            insert(headers, ACCEPT_ENCODING, "identity".to_owned());
+        }
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            let taken = asked
+                .route
+                .map_or_else(String::new, |route| route.media_types.join(", "));
+            insert(headers, ACCEPT, taken);
+        }
+        StatusCode::TOO_MANY_REQUESTS => {
+            let quota = asked.policy.limits.in_flight;
+            insert(
+                headers,
+                RATE_LIMIT_POLICY,
+                format!("\"in-flight\";q={quota};qu=\"concurrent-requests\""),
+            );
+            insert(headers, RATE_LIMIT, "\"in-flight\";r=0".to_owned());
+        }
+        _other => {}
+    }
+    if let Some(seconds) = retry::of(rule, refusal.backend).after_s
+        && matches!(
+            status(rule),
+            StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+        )
+    {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+}
+
+/// A 401 always carries a challenge. `algs` is empty: this version verifies no signature.
+fn challenge(rule: Rule, asked: &Asked<'_>) -> String {
+    let realm = asked.policy.agent.ids.first().map_or("", String::as_str);
+    if matches!(rule.code(), Code::Unauthenticated) {
+        format!("Bearer realm=\"{realm}\", error=\"invalid_token\"")
+    } else {
+        format!("UAI-Signature realm=\"{realm}\", algs=\"\"")
+    }
+}
+
+/// Ids, methods and media types of a policy are visible ASCII, so no value is left out.
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: String) {
+    if let Ok(value) = HeaderValue::try_from(value) {
+        headers.insert(name, value);
+    }
+}

@@ -1,0 +1,142 @@
+//! The members that a problem document (RFC 9457) and the body of `uai.error.v1` share (contract §5).
+
+use serde::Serialize;
+
+use super::retry::{self, Retry};
+use super::{Asked, status};
+use crate::contract::{BackendOutcome, Finding, Outcome};
+use crate::decide::Refusal;
+
+/// What an answer says about a refusal.
+pub(super) struct Problem<'a> {
+    /// URL of the page about the code: absolute when the policy has a `public_url`.
+    pub(super) page: String,
+    /// https URL where a person decides; only for a No-Op.
+    pub(super) review_url: Option<&'a str>,
+    /// How to go on.
+    pub(super) retry: Retry,
+    refusal: &'a Refusal,
+    status: u16,
+    detail: String,
+    instance: String,
+    evidence: Evidence<'a>,
+    outcome: Option<BackendOutcome>,
+}
+
+/// The document as it is written; the two forms differ in `type`, `outcome`, `detail` and in which errors they list.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    page: Option<&'a str>,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    instance: &'a str,
+    code: &'static str,
+    rule: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trigger: Option<&'static str>,
+    errors: Vec<Entry<'a>>,
+    retry: Retry,
+    evidence: Evidence<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_op: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    review_url: Option<&'a str>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Evidence<'a> {
+    recorded: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_digest: Option<&'a str>,
+}
+
+/// One finding; `pointer` is left out when it has no place in the document.
+#[derive(Serialize)]
+struct Entry<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pointer: Option<&'a str>,
+    rule: &'static str,
+    detail: &'a str,
+}
+
+impl<'a> Problem<'a> {
+    pub(super) fn new(refusal: &'a Refusal, asked: &Asked<'a>) -> Self {
+        let rule = refusal.rule();
+        let outcome = matches!(refusal.outcome, Outcome::Unavailable).then_some(refusal.backend);
+        let is_no_op = matches!(refusal.outcome, Outcome::NoOp);
+        let public_url = asked.policy.public_url.as_deref().unwrap_or_default();
+        Self {
+            page: format!("{public_url}/.well-known/uai/problems/{}", rule.code().name()),
+            review_url: asked
+                .route
+                .filter(|_route| is_no_op)
+                .and_then(|route| route.human_review_url.as_deref()),
+            retry: retry::of(rule, refusal.backend),
+            refusal,
+            status: status(rule).as_u16(),
+            detail: detail(&refusal.deciding, outcome),
+            instance: format!("urn:uuid:{}", asked.id),
+            evidence: Evidence {
+                recorded: asked.recorded,
+                message_digest: asked.message.map(|message| message.digest()),
+            },
+            outcome,
+        }
+    }
+
+    /// The problem document.
+    pub(super) fn document(&self) -> Document<'_> {
+        Document {
+            page: Some(&self.page),
+            outcome: self.outcome.map(BackendOutcome::name),
+            errors: self.refusal.findings().map(entry).collect(),
+            ..self.body()
+        }
+    }
+
+    /// The body of a `uai.error.v1`: `outcome` stands in `detail`, and every error has a place.
+    pub(super) fn body(&self) -> Document<'_> {
+        let rule = self.refusal.rule();
+        let is_placed = |error: &Entry<'_>| error.pointer.is_some_and(|pointer| !pointer.is_empty());
+        Document {
+            page: None,
+            title: rule.code().title(),
+            status: self.status,
+            detail: self.detail.clone(),
+            instance: &self.instance,
+            code: rule.code().name(),
+            rule: rule.id(),
+            trigger: rule.trigger().map(|trigger| trigger.name()),
+            errors: self.refusal.findings().map(entry).filter(is_placed).collect(),
+            retry: self.retry,
+            evidence: self.evidence,
+            outcome: None,
+            no_op: matches!(self.refusal.outcome, Outcome::NoOp).then_some(true),
+            review_url: self.review_url,
+        }
+    }
+}
+
+fn entry(finding: &Finding) -> Entry<'_> {
+    Entry {
+        pointer: finding.pointer.as_ref().map(|pointer| pointer.as_str()),
+        rule: finding.rule.id(),
+        detail: &finding.detail,
+    }
+}
+
+/// What was expected and, when the gateway or the backend is at fault, whether the backend may have seen the request.
+fn detail(deciding: &Finding, outcome: Option<BackendOutcome>) -> String {
+    let seen = match outcome {
+        None => return deciding.detail.clone().into_owned(),
+        Some(BackendOutcome::NotSent) => "the backend has not seen it",
+        Some(BackendOutcome::Unknown) => "the backend may have seen it",
+        Some(BackendOutcome::Delivered) => "the backend has seen it",
+    };
+    let word = outcome.map_or("", BackendOutcome::name);
+    format!("{}; {seen} (outcome: {word})", deciding.detail)
+}
