@@ -39,33 +39,11 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
     }
 }
 
-/// Prints every mistake of a policy that cannot be taken.
+/// Prints every mistake of a policy that cannot be taken, with `--output json` as one object.
 pub fn refuse(mistakes: &Mistakes, screen: &mut Screen) -> io::Result<Exit> {
     match screen.format {
-        Format::Json => {
-            let list: Vec<Value> = mistakes
-                .mistakes
-                .iter()
-                .map(|mistake| {
-                    json!({
-                        "line": mistake.line,
-                        "column": mistake.column,
-                        "pointer": mistake.pointer,
-                        "message": mistake.message,
-                        "suggestion": mistake.suggestion,
-                    })
-                })
-                .collect();
-            screen.trouble(&json!({"policy": mistakes.file, "mistakes": list}).to_string())?;
-        }
-        Format::Text => {
-            for mistake in &mistakes.mistakes {
-                screen.trouble(&format!(
-                    "{}:{}:{}: {}",
-                    mistakes.file, mistake.line, mistake.column, mistake.message
-                ))?;
-            }
-        }
+        Format::Json => screen.json(&mistakes.to_json())?,
+        Format::Text => screen.trouble(&mistakes.render(screen.colour_err))?,
     }
     Ok(Exit::CouldNotRun)
 }
