@@ -81,6 +81,31 @@ impl Gathered {
         format!("{} {problem:?} {mistakes:?} {:?}", self.revision(), self.tls_readable)
     }
 
+    /// Whether this is what a policy of that revision was built from.
+    pub fn is_revision(&self, revision: &str) -> bool {
+        self.tree.is_some() && self.schemas.is_ok() && self.revision() == revision
+    }
+
+    /// The directories in which a change of these files can show: those named, and those behind links.
+    pub fn directories(&self, path: &Path) -> Vec<PathBuf> {
+        let schemas = self.tree.as_ref().and_then(|tree| tree.find("/schemas/dir")?.text());
+        let schemas = schemas.and_then(|dir| self.resolve(dir));
+        let links = [Some(path.to_owned()), schemas.clone()];
+        let real: Vec<PathBuf> = links.iter().flatten().filter_map(|link| fs::canonicalize(link).ok()).collect();
+        let mut directories: Vec<PathBuf> = links
+            .iter()
+            .flatten()
+            .chain(&real)
+            .filter_map(|path| path.parent())
+            .map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
+            .map(Path::to_path_buf)
+            .chain(schemas)
+            .collect();
+        directories.sort();
+        directories.dedup();
+        directories
+    }
+
     /// A path of the policy, relative to the policy file.
     pub fn resolve(&self, path: &str) -> Option<PathBuf> {
         self.base.as_ref().map(|base| base.join(path))

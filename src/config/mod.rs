@@ -5,16 +5,20 @@
 
 mod build;
 mod check;
+mod describe;
 mod files;
 mod mistake;
 mod raw;
 mod scalar;
 mod tree;
+mod watch;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+pub use describe::{Effective, EffectiveRoute, Limit, Profile, describe};
 pub use mistake::{Mistake, Mistakes, render_warnings};
+pub use watch::{Reloader, Watcher};
 
 use crate::policy::Policy;
 use files::Gathered;

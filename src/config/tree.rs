@@ -363,8 +363,8 @@ mod tests {
     fn what_a_loader_would_swallow_is_a_mistake() {
         let table = [
             ("a: 1\na: 2\n", (2, 1), "second time"),
-            ("a: &x 1\nb: *x\n", (1, 7), "anchors"),
-            ("a: !t 1\n", (1, 7), "tags"),
+            ("a: &x 1\nb: *x\n", (1, 4), "anchors"),
+            ("a: !t 1\n", (1, 4), "tags"),
             ("a: 1\n---\nb: 2\n", (2, 1), "one document"),
             ("1: a\n", (1, 1), "a key that is text"),
             ("? [a]\n: b\n", (1, 3), "a key that is text"),
