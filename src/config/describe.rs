@@ -110,7 +110,11 @@ pub fn describe(config: &Config) -> Effective {
         listen: server.listen.to_string(),
         admin: server.admin.to_string(),
         tls: server.tls.is_some(),
-        ledger: if server.ledger_required { "required" } else { "best_effort" },
+        ledger: if server.ledger_required {
+            "required"
+        } else {
+            "best_effort"
+        },
         backend: format!("http://{}", policy.backend.authority),
         backend_protocol: if policy.backend.h2c { "h2c" } else { "http1" },
         public_url: policy.public_url.clone(),
@@ -131,7 +135,11 @@ impl Effective {
         writeln!(out, "revision  {}", self.revision)?;
         writeln!(out, "agent     {} ({})", self.agent_ids.join(", "), self.agent_label)?;
         let tls = if self.tls { "TLS" } else { "plain text" };
-        writeln!(out, "listen    {} ({tls}), admin {}, ledger {}", self.listen, self.admin, self.ledger)?;
+        writeln!(
+            out,
+            "listen    {} ({tls}), admin {}, ledger {}",
+            self.listen, self.admin, self.ledger
+        )?;
         writeln!(out, "backend   {} ({})", self.backend, self.backend_protocol)?;
         if let Some(url) = &self.public_url {
             writeln!(out, "public    {url}")?;
@@ -159,7 +167,9 @@ impl Effective {
 
     fn write_routes(&self, out: &mut impl Write) -> io::Result<()> {
         let head = ["route", "method", "path", "takes", "mode", "level", "body", "deadline"].map(str::to_owned);
-        let rows: Vec<[String; 8]> = std::iter::once(head).chain(self.routes.iter().map(EffectiveRoute::row)).collect();
+        let rows: Vec<[String; 8]> = std::iter::once(head)
+            .chain(self.routes.iter().map(EffectiveRoute::row))
+            .collect();
         let mut widths = [0_usize; 8];
         for row in &rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -167,7 +177,11 @@ impl Effective {
             }
         }
         for row in &rows {
-            let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+            let cells: Vec<String> = row
+                .iter()
+                .zip(widths)
+                .map(|(cell, width)| format!("{cell:<width$}"))
+                .collect();
             writeln!(out, "{}", cells.join("  ").trim_end())?;
         }
         Ok(())
@@ -200,7 +214,10 @@ impl EffectiveRoute {
         line("profiles", &profiles)?;
         line("extensions", &self.extensions)?;
         line("modes", &self.modes)?;
-        line("integrity", &self.integrity.map(str::to_owned).into_iter().collect::<Vec<_>>())?;
+        line(
+            "integrity",
+            &self.integrity.map(str::to_owned).into_iter().collect::<Vec<_>>(),
+        )?;
         line("content types", &self.media_types)?;
         let key = if self.idempotency { "required" } else { "none" };
         line("idempotency", &[key.to_owned()])?;
@@ -230,7 +247,9 @@ fn route(route: &Route, policy: &Policy) -> EffectiveRoute {
         mode: route.mode.name(),
         level: route.level.name(),
         media_types: route.media_types.clone(),
-        profiles: messages.map(|messages| messages.profiles.iter().map(profile).collect()).unwrap_or_default(),
+        profiles: messages
+            .map(|messages| messages.profiles.iter().map(profile).collect())
+            .unwrap_or_default(),
         extensions: messages.map(|messages| messages.extensions.clone()).unwrap_or_default(),
         modes: messages.map(|messages| messages.modes.clone()).unwrap_or_default(),
         integrity: messages.map(|messages| match messages.integrity {
@@ -269,7 +288,10 @@ fn limits(policy: &Policy) -> Vec<Limit> {
         ("deadlines.drain", text(deadlines.drain)),
         ("freshness.window", text(freshness.window)),
         ("freshness.skew", text(freshness.skew)),
-        ("freshness.max_lifetime", freshness.max_lifetime.map_or("none".to_owned(), text)),
+        (
+            "freshness.max_lifetime",
+            freshness.max_lifetime.map_or("none".to_owned(), text),
+        ),
     ]
     .into_iter()
     .map(|(key, value)| Limit { key, value })

@@ -91,13 +91,23 @@ impl Gathered {
         let schemas = self.tree.as_ref().and_then(|tree| tree.find("/schemas/dir")?.text());
         let schemas = schemas.and_then(|dir| self.resolve(dir));
         let links = [Some(path.to_owned()), schemas.clone()];
-        let real: Vec<PathBuf> = links.iter().flatten().filter_map(|link| fs::canonicalize(link).ok()).collect();
+        let real: Vec<PathBuf> = links
+            .iter()
+            .flatten()
+            .filter_map(|link| fs::canonicalize(link).ok())
+            .collect();
         let mut directories: Vec<PathBuf> = links
             .iter()
             .flatten()
             .chain(&real)
             .filter_map(|path| path.parent())
-            .map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
+            .map(|parent| {
+                if parent.as_os_str().is_empty() {
+                    Path::new(".")
+                } else {
+                    parent
+                }
+            })
             .map(Path::to_path_buf)
             .chain(schemas)
             .collect();

@@ -23,7 +23,7 @@ pub fn read<'a>(bytes: &'a [u8], policy: &Policy) -> Result<Message<'a>, Refusal
 
 /// Stages 5 to 15 for a message.
 pub fn decide(input: &Input<'_>) -> Verdict {
-    let refusal = first_refusal(input, RULES, |_| true);
+    let refusal = first_refusal(input, RULES);
     match (input.route.mode, refusal) {
         (Mode::Enforce, None) => Verdict::allow(),
         (Mode::Enforce, Some(refusal)) => Verdict::Refused(refusal),
@@ -71,7 +71,7 @@ pub fn trace(input: &Input<'_>, runs: impl Fn(Rule) -> bool) -> (Vec<(Rule, Hear
         .filter(|entry| entry.rules.iter().any(|rule| runs(*rule)))
         .copied()
         .collect();
-    let refusal = first_refusal(input, &judged, &runs);
+    let refusal = first_refusal_of(input, &judged, &runs);
     let decided_at = refusal.as_ref().map(|refusal| refusal.deciding.rule.stage());
     let heard = Rule::ALL
         .iter()
@@ -108,8 +108,13 @@ fn hear(
     }
 }
 
-/// Runs the entries stage by stage; the first stage with a finding of a rule that `runs` decides.
-fn first_refusal(input: &Input<'_>, entries: &[Entry], runs: impl Fn(Rule) -> bool) -> Option<Refusal> {
+/// Runs the entries stage by stage; the first stage with a finding decides.
+fn first_refusal(input: &Input<'_>, entries: &[Entry]) -> Option<Refusal> {
+    first_refusal_of(input, entries, |_| true)
+}
+
+/// The same, but only findings of rules that `runs` count.
+fn first_refusal_of(input: &Input<'_>, entries: &[Entry], runs: impl Fn(Rule) -> bool) -> Option<Refusal> {
     if entries.is_empty() {
         return Some(Refusal::new(Finding::new(Rule::InternalPanic, "no rule to judge by")));
     }

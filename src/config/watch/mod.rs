@@ -27,7 +27,9 @@ pub struct Reloader {
 
 impl std::fmt::Debug for Reloader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reloader").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Reloader")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 

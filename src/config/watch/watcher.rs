@@ -61,7 +61,9 @@ impl Watcher {
             received,
             pace,
         };
-        thread::Builder::new().name("policy-watch".to_owned()).spawn(|| watch.run())?;
+        thread::Builder::new()
+            .name("policy-watch".to_owned())
+            .spawn(|| watch.run())?;
         Ok(Self { signals })
     }
 }
