@@ -54,7 +54,10 @@ pub fn stops(path: &str, limit: usize, now: Timestamp) -> Vec<Stop> {
     set(&mut tampered, "/body/summary", json!("Something else was reported."));
     let duplicate = text(&seal(good.clone())).replacen('{', r#"{"profil\u0065":"uai.agent.ack.v1","#, 1);
     let mut oversize = text(&seal(good.clone()));
-    oversize.extend(std::iter::repeat_n(' ', limit.saturating_add(1).saturating_sub(oversize.len())));
+    oversize.extend(std::iter::repeat_n(
+        ' ',
+        limit.saturating_add(1).saturating_sub(oversize.len()),
+    ));
 
     vec![
         sealed("the published final report, issued now and sealed", good.clone(), None),
@@ -83,7 +86,11 @@ pub fn stops(path: &str, limit: usize, now: Timestamp) -> Vec<Stop> {
         ),
         Stop {
             path: format!("{path}/undeclared"),
-            ..sealed("to a path that no route declares", good.clone(), Some(Rule::RouteUndeclared))
+            ..sealed(
+                "to a path that no route declares",
+                good.clone(),
+                Some(Rule::RouteUndeclared),
+            )
         },
         Stop {
             what: "one byte over the size limit",
@@ -154,7 +161,11 @@ mod tests {
         let stops = stops("/v1/messages", 65_536, now);
         let (good, others) = stops.split_first().unwrap();
         assert_eq!(good.outcome(), Outcome::Allow);
-        assert!(others.iter().all(|stop| stop.body != good.body || stop.path != good.path));
+        assert!(
+            others
+                .iter()
+                .all(|stop| stop.body != good.body || stop.path != good.path)
+        );
         let over: Vec<_> = stops.iter().filter(|stop| stop.body.len() > 65_536).collect();
         assert_eq!(over.len(), 1);
         assert_eq!(over[0].body.len(), 65_537);
