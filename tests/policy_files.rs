@@ -20,7 +20,8 @@ fn policies() -> PathBuf {
 }
 
 fn load(name: &str) -> Config {
-    config::load(&policies().join(format!("{name}.yaml"))).unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false)))
+    config::load(&policies().join(format!("{name}.yaml")))
+        .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false)))
 }
 
 #[test]
@@ -61,7 +62,12 @@ fn the_strict_policy_says_what_its_comments_say() {
     };
     let messages = route.messages().unwrap();
     assert_eq!(messages.profiles.len(), 8);
-    assert!(messages.profiles.iter().all(|profile| profile.starts_with("uai.agent.")));
+    assert!(
+        messages
+            .profiles
+            .iter()
+            .all(|profile| profile.starts_with("uai.agent."))
+    );
     assert_eq!(messages.integrity, Integrity::Required);
     assert!(route.idempotency_required && !route.pass_error_bodies && !messages.relaxed_base);
     assert_eq!(route.level, Level::L3);
@@ -103,7 +109,10 @@ fn the_committed_schema_is_that_of_the_types() {
     if std::env::var_os("PORTCULLIS_WRITE_SCHEMA").is_some() {
         std::fs::write(&path, &text).unwrap();
     }
-    assert!(std::fs::read_to_string(&path).unwrap() == text, "schemas/policy.json is stale");
+    assert!(
+        std::fs::read_to_string(&path).unwrap() == text,
+        "schemas/policy.json is stale"
+    );
 }
 
 #[test]
@@ -114,7 +123,10 @@ fn a_policy_is_shown_with_its_effective_values() {
         let mut out = Vec::new();
         effective.write(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.contains(&config.policy.revision) && text.contains("limits.body"), "{text}");
+        assert!(
+            text.contains(&config.policy.revision) && text.contains("limits.body"),
+            "{text}"
+        );
         let json = serde_json::to_value(&effective).unwrap();
         assert_eq!(json["routes"].as_array().unwrap().len(), config.policy.routes.len());
     }

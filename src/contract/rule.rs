@@ -206,7 +206,7 @@ rules! {
     WorkflowEvidence         "workflow.evidence"            Semantics    SchemaViolation      422 None,                                        "9"    -     planned;
     DeliveryConflict         "delivery.conflict"            Semantics    SchemaViolation      422 None,                                        "9"    -     planned;
     StatusPublicSafe         "status.public-safe"           Semantics    SchemaViolation      422 None,                                        "9"    -     planned;
-    StateUnavailable         "state.unavailable"            Replay       StateUnavailable     503 None,                                        "8"    -     planned;
+    StateUnavailable         "state.unavailable"            Replay       StateUnavailable     503 None,                                        "8"    -     built;
     IdempotencyConflict      "idempotency.conflict"         Replay       IdempotencyConflict  422 None,                                        "8"    -     planned;
     IdempotencyInFlight      "idempotency.in-flight"        Replay       IdempotencyInFlight  409 None,                                        "8"    -     planned;
     IdempotencyUnknown       "idempotency.unknown"          Replay       OutcomeUnknown       409 None,                                        "8"    -     planned;

@@ -1,8 +1,10 @@
 //! `decide`: from a policy, a message and facts to one verdict with its reasons. Pure, total, and the only place that
 //! can make a [`Permit`].
 
+mod answer;
 mod verdict;
 
+pub use answer::{Question, answer};
 pub use verdict::{Observed, Permit, Refusal, Verdict};
 
 use crate::contract::{Finding, Rule, Stage};

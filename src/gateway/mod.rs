@@ -1,3 +1,127 @@
 //! The story of one request, from its head to its record.
+//!
+//! `server` accepts connections, `connection` speaks HTTP on one of them, `handle` tells the story of one request;
+//! everything else here is one step of that story.
 
 pub mod answer;
+pub mod handle;
+pub mod server;
+
+mod body;
+mod case;
+mod connection;
+mod gather;
+mod guard;
+mod headers;
+mod intake;
+mod judge;
+mod pulse;
+mod reply;
+mod target;
+mod trace;
+mod wire;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use http::Response;
+
+use crate::clock::{Clock, Steady};
+use crate::contract::{Finding, Rule};
+use crate::decide::Refusal;
+use crate::policy::InForce;
+use crate::record::Sink;
+use crate::telemetry::Metrics;
+use crate::upstream::Upstream;
+
+/// Serves the page of one code: `(name in the path, whether Accept asks for HTML)`; `None` for an unknown name.
+pub type ProblemPage = fn(&str, bool) -> Option<Response<Bytes>>;
+
+/// Everything the requests of one gate share.
+#[derive(Debug)]
+pub struct Gate {
+    /// The policy in force.
+    pub policy: Arc<InForce>,
+    /// Time and ids.
+    pub clock: Clock,
+    /// Where records go.
+    pub sink: Sink,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// The way to the backend.
+    upstream: Upstream,
+    /// The page of a code, served before the routes.
+    problem_page: ProblemPage,
+    /// Refuse to forward while records cannot be written.
+    ledger_required: bool,
+    /// Tells a wall clock that runs backwards.
+    steady: Steady,
+    /// Requests in progress.
+    in_flight: AtomicUsize,
+}
+
+impl Gate {
+    /// A gate with nothing in progress.
+    pub fn new(
+        policy: Arc<InForce>,
+        clock: Clock,
+        sink: Sink,
+        metrics: Metrics,
+        problem_page: ProblemPage,
+        ledger_required: bool,
+    ) -> Self {
+        Self {
+            steady: Steady::new(&clock),
+            policy,
+            clock,
+            sink,
+            metrics,
+            upstream: Upstream::new(),
+            problem_page,
+            ledger_required,
+            in_flight: AtomicUsize::new(0),
+        }
+    }
+
+    /// A seat among `limit` requests in progress (contract §4, "Rates").
+    ///
+    /// # Errors
+    /// `limits.rate` when every seat is taken.
+    fn seat(self: &Arc<Self>, limit: usize) -> Result<Seat, Refusal> {
+        // The seat exists before the count is judged, so that its drop undoes the count either way.
+        let seat = Seat(Arc::clone(self));
+        if self.in_flight.fetch_add(1, Ordering::AcqRel) < limit {
+            Ok(seat)
+        } else {
+            Err(Refusal::new(Finding::new(
+                Rule::LimitsRate,
+                format!("expected at most {limit} requests in progress"),
+            )))
+        }
+    }
+
+    /// Whether records can be written, where the policy wants them (contract §15).
+    ///
+    /// # Errors
+    /// `state.unavailable` while the record sink is lost.
+    fn ledger(&self) -> Result<(), Refusal> {
+        if self.ledger_required && !self.sink.is_sound() {
+            return Err(Refusal::new(Finding::new(
+                Rule::StateUnavailable,
+                "the last record could not be written",
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// One of the requests in progress; given back when dropped.
+#[derive(Debug)]
+struct Seat(Arc<Gate>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}

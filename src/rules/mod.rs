@@ -3,8 +3,26 @@
 //! A check sees the policy, the route, the message and the facts, and reports findings. It has no clock, no socket,
 //! no log and no state (ARCHITECTURE, invariant 3).
 
+mod addressing;
+mod blocker;
+mod channel;
+mod claims;
+mod extension;
+mod freshness;
 pub mod hold;
 pub mod idempotency;
+mod integrity;
+mod lineage;
+mod mode;
+mod place;
+mod profile;
+mod progress;
+mod report;
+mod revision;
+mod schema;
+mod signature;
+#[cfg(test)]
+mod testing;
 
 use crate::contract::{Finding, Rule, Stage};
 use crate::facts::Facts;
@@ -43,4 +61,66 @@ impl Entry {
 }
 
 /// Every built check, in the order of the stages.
-pub const RULES: &[Entry] = &[];
+pub const RULES: &[Entry] = &[
+    // 5, addressing
+    entry(addressing::RULES, addressing::check),
+    // 6, capability
+    entry(mode::UNKNOWN, mode::check_known),
+    entry(profile::UNKNOWN, profile::check_known),
+    entry(mode::UNDECLARED, mode::check_declared),
+    entry(profile::UNDECLARED, profile::check_declared),
+    entry(extension::RULES, extension::check),
+    entry(revision::RULES, revision::check),
+    // 7, schema
+    entry(schema::RULES, schema::check),
+    entry(idempotency::RULES, idempotency::check),
+    // 8, integrity
+    entry(integrity::RULES, integrity::check),
+    // 9, signature
+    entry(signature::RULES, signature::check),
+    // 10, authority
+    entry(channel::RULES, channel::check),
+    // 11, freshness
+    entry(freshness::RULES, freshness::check),
+    // 12, semantics
+    entry(claims::RULES, claims::check),
+    entry(lineage::RULES, lineage::check),
+    entry(report::RULES, report::check),
+    entry(blocker::RULES, blocker::check),
+    entry(progress::RULES, progress::check),
+    // 15, firewall
+    entry(hold::RULES, hold::check),
+];
+
+const fn entry(rules: &'static [Rule], check: fn(&Input<'_>, &mut Vec<Finding>)) -> Entry {
+    Entry { rules, check }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_built_rule_of_these_stages_has_exactly_one_check() {
+        let judged = |rule: &&Rule| (Stage::Addressing..=Stage::Firewall).contains(&rule.stage());
+        let built: Vec<Rule> = Rule::ALL
+            .iter()
+            .filter(judged)
+            .filter(|rule| rule.is_built())
+            .copied()
+            .collect();
+        let mut reported: Vec<Rule> = RULES.iter().flat_map(|entry| entry.rules).copied().collect();
+        reported.sort();
+        assert_eq!(reported, built);
+    }
+
+    #[test]
+    fn an_entry_keeps_to_one_stage_and_the_table_to_their_order() {
+        for entry in RULES {
+            let stages: BTreeSet<Stage> = entry.rules.iter().map(|rule| rule.stage()).collect();
+            assert_eq!(stages.len(), 1, "{entry:?}");
+        }
+        assert!(RULES.windows(2).all(|pair| pair[0].stage() <= pair[1].stage()));
+    }
+}

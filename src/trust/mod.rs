@@ -1,1 +1,3 @@
-//! TLS of the listener.
+//! What the gateway proves about itself and, later, others about themselves: today the TLS of the listener.
+
+pub mod tls;

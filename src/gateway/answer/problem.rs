@@ -1,5 +1,7 @@
 //! The members that a problem document (RFC 9457) and the body of `uai.error.v1` share (contract §5).
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::retry::{self, Retry};
@@ -17,7 +19,6 @@ pub(super) struct Problem<'a> {
     pub(super) retry: Retry,
     refusal: &'a Refusal,
     status: u16,
-    detail: String,
     instance: String,
     evidence: Evidence<'a>,
     outcome: Option<BackendOutcome>,
@@ -30,7 +31,7 @@ pub(super) struct Document<'a> {
     page: Option<&'a str>,
     title: &'static str,
     status: u16,
-    detail: String,
+    detail: Cow<'a, str>,
     instance: &'a str,
     code: &'static str,
     rule: &'static str,
@@ -78,7 +79,6 @@ impl<'a> Problem<'a> {
             retry: retry::of(rule, refusal.backend),
             refusal,
             status: status(rule).as_u16(),
-            detail: detail(&refusal.deciding, outcome),
             instance: format!("urn:uuid:{}", asked.id),
             evidence: Evidence {
                 recorded: asked.recorded,
@@ -92,6 +92,7 @@ impl<'a> Problem<'a> {
     pub(super) fn document(&self) -> Document<'_> {
         Document {
             page: Some(&self.page),
+            detail: Cow::from(self.refusal.deciding.detail.as_ref()),
             outcome: self.outcome.map(BackendOutcome::name),
             errors: self.refusal.findings().map(entry).collect(),
             ..self.body()
@@ -101,12 +102,16 @@ impl<'a> Problem<'a> {
     /// The body of a `uai.error.v1`: `outcome` stands in `detail`, and every error has a place.
     pub(super) fn body(&self) -> Document<'_> {
         let rule = self.refusal.rule();
+        let deciding = self.refusal.deciding.detail.as_ref();
         let is_placed = |error: &Entry<'_>| error.pointer.is_some_and(|pointer| !pointer.is_empty());
         Document {
             page: None,
             title: rule.code().title(),
             status: self.status,
-            detail: self.detail.clone(),
+            detail: match self.outcome {
+                Some(outcome) => Cow::from(format!("{deciding} (outcome: {})", outcome.name())),
+                None => Cow::from(deciding),
+            },
             instance: &self.instance,
             code: rule.code().name(),
             rule: rule.id(),
@@ -127,16 +132,4 @@ fn entry(finding: &Finding) -> Entry<'_> {
         rule: finding.rule.id(),
         detail: &finding.detail,
     }
-}
-
-/// What was expected and, when the gateway or the backend is at fault, whether the backend may have seen the request.
-fn detail(deciding: &Finding, outcome: Option<BackendOutcome>) -> String {
-    let seen = match outcome {
-        None => return deciding.detail.clone().into_owned(),
-        Some(BackendOutcome::NotSent) => "the backend has not seen it",
-        Some(BackendOutcome::Unknown) => "the backend may have seen it",
-        Some(BackendOutcome::Delivered) => "the backend has seen it",
-    };
-    let word = outcome.map_or("", BackendOutcome::name);
-    format!("{}; {seen} (outcome: {word})", deciding.detail)
 }

@@ -1,0 +1,128 @@
+//! One row for each thing outside the rules that can fail: files, the sink, the backend, the client, the gate itself.
+
+use super::{Answer, FailMode, Proof};
+use crate::contract::Rule;
+
+/// Every dependency.
+pub const DEPENDENCIES: &[FailMode] = &[
+    refuses(
+        Rule::BackendUnreachable,
+        "backend",
+        "it takes no connection",
+        "tests/gateway_backend.rs::a_backend_that_is_down_is_unreachable",
+    ),
+    refuses(
+        Rule::BackendLost,
+        "backend",
+        "the connection is lost after the first byte was sent",
+        "tests/gateway_backend.rs::a_connection_lost_after_the_first_byte_is_lost",
+    ),
+    refuses(
+        Rule::BackendTimeout,
+        "backend",
+        "no answer within the deadline",
+        "tests/gateway_backend.rs::a_slow_backend_is_a_timeout",
+    ),
+    refuses(
+        Rule::BackendContract,
+        "backend",
+        "an answer that is too large or breaks the contract",
+        "tests/gateway_backend.rs::an_answer_that_breaks_the_contract_is_not_passed_on",
+    ),
+    refuses(
+        Rule::StateUnavailable,
+        "records, `ledger: required`",
+        "the last record could not be written; `/readyz` says so",
+        "tests/gateway_record.rs::a_lost_ledger_refuses_new_requests",
+    ),
+    happens(
+        "records, `ledger: best_effort`",
+        "a record cannot be written",
+        "served; the loss is counted in `portcullis_records_lost_total`",
+        "src/record/sink.rs::a_full_device_is_counted_and_not_sound",
+    ),
+    happens(
+        "records",
+        "a write breaks off in the middle of a line",
+        "the line is counted as lost, the next begins a new line",
+        "src/record/sink.rs::a_sink_that_recovers_is_sound_again_and_begins_a_new_line",
+    ),
+    refuses(
+        Rule::InternalPanic,
+        "the gate itself",
+        "a panic; it costs one request and the process serves on",
+        "tests/gateway_record.rs::a_panic_costs_one_request",
+    ),
+    happens(
+        "client",
+        "it leaves before the answer",
+        "no answer; the record says `aborted` and the stage reached",
+        "tests/gateway_record.rs::every_request_leaves_one_record",
+    ),
+    happens(
+        "policy file",
+        "unreadable or with a mistake at start",
+        "exit 3, every mistake with line and column; nothing listens",
+        "tests/cli.rs::check_lists_every_mistake",
+    ),
+    happens(
+        "policy file",
+        "unreadable or with a mistake at a reload",
+        "the last good policy stays; a record, `/policy` and `portcullis_policy_reload_failed` say so",
+        "src/config/watch/mod.rs::a_bad_change_keeps_the_last_good_policy",
+    ),
+    happens(
+        "schema file",
+        "unreadable, open where the built-in is closed, or not compilable",
+        "as a mistake of the policy file",
+        "tests/policy_mistakes.rs::files_that_the_policy_names_are_read_from_beside_it",
+    ),
+    happens(
+        "TLS certificate or key",
+        "unreadable or unfit at start",
+        "exit 3; nothing listens",
+        "tests/gateway_tls.rs::an_unreadable_certificate_stops_the_start",
+    ),
+    happens(
+        "TLS certificate or key",
+        "unreadable or unfit at a reload",
+        "the last good pair stays; a record says so",
+        "tests/gateway_tls.rs::a_bad_certificate_keeps_the_last_good_one",
+    ),
+    happens(
+        "drain",
+        "SIGTERM while requests run",
+        "`/readyz` is 503, no new connection; what runs may end within `deadlines.drain`",
+        "tests/gateway_limits.rs::a_drain_ends_in_time",
+    ),
+    happens(
+        "connections",
+        "more clients than `limits.connections`",
+        "further ones wait to be accepted",
+        "tests/gateway_limits.rs::every_limit_has_its_answer",
+    ),
+    happens(
+        "admin listener",
+        "a client that sends nothing or reads nothing",
+        "closed at a deadline; the gate does not notice",
+        "tests/admin.rs::a_silent_client_is_closed",
+    ),
+];
+
+const fn refuses(rule: Rule, what: &'static str, when: &'static str, test: &'static str) -> FailMode {
+    FailMode {
+        what,
+        when,
+        answer: Answer::Refuse(rule),
+        proof: Proof::Test(test),
+    }
+}
+
+const fn happens(what: &'static str, when: &'static str, then: &'static str, test: &'static str) -> FailMode {
+    FailMode {
+        what,
+        when,
+        answer: Answer::Text(then),
+        proof: Proof::Test(test),
+    }
+}

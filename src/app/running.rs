@@ -1,0 +1,159 @@
+//! A running gate, in this process: for `run`, for the demo, for tests.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+
+use super::{Setup, StartError, watch as watching};
+use crate::admin;
+use crate::config::Watcher;
+use crate::discovery;
+use crate::gateway::{Gate, server};
+use crate::policy::InForce;
+use crate::telemetry::Metrics;
+use crate::trust::tls::Certificates;
+
+/// A gate that serves. Dropped, it drains in the background; [`Running::stop`] waits for that.
+#[derive(Debug)]
+pub struct Running {
+    gate: SocketAddr,
+    admin: SocketAddr,
+    policy: Arc<InForce>,
+    metrics: Metrics,
+    certificates: Option<Arc<Certificates>>,
+    state: admin::State,
+    stop: watch::Sender<bool>,
+    stop_admin: watch::Sender<bool>,
+    serving: JoinHandle<()>,
+    administering: JoinHandle<()>,
+    _watcher: Option<Watcher>,
+}
+
+impl Running {
+    /// Binds both listeners and begins to serve. Port 0 takes any free port. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// Why it cannot run.
+    pub async fn start(setup: Setup) -> Result<Self, StartError> {
+        let Setup {
+            config,
+            watched,
+            sink,
+            clock,
+        } = setup;
+        let server = config.server;
+        let certificates = match &server.tls {
+            Some(tls) => Some(Certificates::load(&tls.certificate, &tls.key)?),
+            None => None,
+        };
+        let acceptor = match &certificates {
+            Some(certificates) => Some(TlsAcceptor::from(certificates.server_config()?)),
+            None => None,
+        };
+        let (gate_listener, gate) = listen("gate", server.listen).await?;
+        let (admin_listener, admin) = listen("admin listener", server.admin).await?;
+
+        let policy = Arc::new(InForce::new(config.policy, clock.now()));
+        let metrics = Metrics::new();
+        metrics.policy(&policy.current().revision, true);
+        let state = admin::State::new(
+            Arc::clone(&policy),
+            metrics.clone(),
+            sink.clone(),
+            clock.clone(),
+            server.ledger_required,
+        );
+        let watcher = match watched {
+            Some(watched) => {
+                let watcher = watching::policy(&watched, &server, &policy, &clock, &sink, &metrics);
+                Some(watcher.map_err(|source| StartError::System { what: "thread", source })?)
+            }
+            None => None,
+        };
+        let (stop, stopped) = watch::channel(false);
+        let (stop_admin, admin_stopped) = watch::channel(false);
+        if let Some(certificates) = &certificates {
+            tokio::spawn(watching::certificates(
+                Arc::clone(certificates),
+                clock.clone(),
+                sink.clone(),
+                stopped.clone(),
+            ));
+        }
+        let gate_parts = Arc::new(Gate::new(
+            Arc::clone(&policy),
+            clock,
+            sink,
+            metrics.clone(),
+            discovery::problem_page,
+            server.ledger_required,
+        ));
+        let serving = tokio::spawn(server::serve(gate_parts, gate_listener, acceptor, stopped));
+        let administering = tokio::spawn(admin::serve(
+            admin_listener,
+            state.clone(),
+            watching::until_true(admin_stopped),
+        ));
+        state.start();
+        Ok(Self {
+            gate,
+            admin,
+            policy,
+            metrics,
+            certificates,
+            state,
+            stop,
+            stop_admin,
+            serving,
+            administering,
+            _watcher: watcher,
+        })
+    }
+
+    /// The address that the gate is bound to.
+    pub const fn gate(&self) -> SocketAddr {
+        self.gate
+    }
+
+    /// The address that the admin listener is bound to.
+    pub const fn admin(&self) -> SocketAddr {
+        self.admin
+    }
+
+    /// The policy in force.
+    pub const fn policy(&self) -> &Arc<InForce> {
+        &self.policy
+    }
+
+    /// What was counted.
+    pub const fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// The certificate of the gate, when it has one.
+    pub const fn certificates(&self) -> Option<&Arc<Certificates>> {
+        self.certificates.as_ref()
+    }
+
+    /// Takes no new connection, ends the requests in progress within `deadlines.drain`, then closes. `/readyz` says
+    /// so meanwhile.
+    pub async fn stop(self) {
+        self.state.drain();
+        // Nobody listens only when the task has ended already.
+        let _ended = self.stop.send(true);
+        let _panicked = self.serving.await;
+        let _ended = self.stop_admin.send(true);
+        let _panicked = self.administering.await;
+    }
+}
+
+async fn listen(what: &'static str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { what, address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}

@@ -1,0 +1,270 @@
+//! One request from its first byte to its record: what is known of it so far, and how it is closed.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Response, Version};
+use uuid::Uuid;
+
+use super::answer::{self, Asked};
+use super::body::AnswerBody;
+use super::guard::Panicked;
+use super::headers::accepts;
+use super::{Gate, intake};
+use crate::contract::{BackendOutcome, Finding, Outcome, Rule, Stage};
+use crate::decide::{self, Refusal};
+use crate::policy::{Policy, Route, RouteMatch};
+use crate::record::{Closing, Entry, Subject};
+
+/// Pages of codes, served before the routes (contract §5).
+const PROBLEMS: &str = "/.well-known/uai/problems/";
+
+/// One request. Closed by value; dropped, its record says `aborted`.
+#[derive(Debug)]
+pub struct Case {
+    /// What every request shares.
+    pub gate: Arc<Gate>,
+    /// The policy that judges this request to its end.
+    pub policy: Arc<Policy>,
+    /// Verdict id.
+    pub id: Uuid,
+    /// The bytes that were judged, once they are read.
+    pub bytes: Bytes,
+    /// What an enforcing route would have said, on an observe route.
+    pub would: Option<Option<Refusal>>,
+    /// Time at the backend.
+    pub backend: Option<Duration>,
+    began: Instant,
+    decided: Option<Duration>,
+    route: Option<Arc<Route>>,
+    allowed: Vec<String>,
+    accepts_uai: bool,
+    unread: bool,
+    entry: Entry,
+    tally: Tally,
+}
+
+/// What a path and method ask for.
+#[derive(Debug)]
+pub enum Place {
+    /// A route of the policy.
+    Route(Arc<Route>),
+    /// The page of the code with this name.
+    Problem(String),
+}
+
+impl Case {
+    /// Opens the one record of a request.
+    pub fn open(gate: &Arc<Gate>) -> Self {
+        let id = gate.clock.id();
+        let policy = gate.policy.current();
+        let mut entry = Entry::open(&gate.sink, id, gate.clock.now());
+        entry.subject.policy_revision = Some(policy.revision.clone());
+        entry.subject.stage = Some(Stage::Route);
+        Self {
+            tally: Tally(Some(Arc::clone(gate))),
+            gate: Arc::clone(gate),
+            policy,
+            id,
+            bytes: Bytes::new(),
+            would: None,
+            backend: None,
+            began: gate.clock.instant(),
+            decided: None,
+            route: None,
+            allowed: Vec::new(),
+            accepts_uai: false,
+            unread: false,
+            entry,
+        }
+    }
+
+    /// Looks at the head as far as the answer depends on it.
+    pub fn meet(&mut self, head: &Parts, has_body: bool) {
+        self.accepts_uai = accepts(&head.headers, "application/uai+json");
+        self.unread = has_body && head.version != Version::HTTP_2;
+    }
+
+    /// Whether the client's body is left unread, so that the connection has to end with the answer.
+    pub const fn is_unread(&self) -> bool {
+        self.unread
+    }
+
+    /// The body was read to its end.
+    pub fn has_read(&mut self, bytes: Bytes) {
+        self.unread = false;
+        self.bytes = bytes;
+    }
+
+    /// What the record says of the request.
+    pub const fn subject(&mut self) -> &mut Subject {
+        &mut self.entry.subject
+    }
+
+    /// The story goes on to this stage.
+    pub const fn reach(&mut self, stage: Stage) {
+        self.entry.subject.stage = Some(stage);
+    }
+
+    /// The verdict stands; what follows is the backend's time.
+    pub fn decided(&mut self) {
+        self.decided = Some(self.elapsed());
+    }
+
+    /// The end of stage 1 that finds a place for a path and method (contract §12).
+    ///
+    /// # Errors
+    /// `route.undeclared` or `route.method`.
+    pub fn place(&mut self, head: &Parts) -> Result<Place, Refusal> {
+        let path = head.uri.path();
+        let method = head.method.as_str();
+        if let Some(name) = path.strip_prefix(PROBLEMS) {
+            self.entry.subject.route = Some("problems".to_owned());
+            if method != "GET" && method != "HEAD" {
+                return Err(self.wrong_method(vec!["GET".to_owned(), "HEAD".to_owned()]));
+            }
+            intake::no_query(&head.uri)?;
+            return Ok(Place::Problem(name.to_owned()));
+        }
+        let policy = Arc::clone(&self.policy);
+        match policy.route(path, method) {
+            RouteMatch::Found(route) => {
+                let subject = &mut self.entry.subject;
+                subject.route = Some(route.name.clone());
+                subject.mode = Some(route.mode.name());
+                subject.level = Some(route.level.name());
+                self.route = Some(Arc::clone(route));
+                Ok(Place::Route(Arc::clone(route)))
+            }
+            RouteMatch::WrongMethod(allowed) => {
+                Err(self.wrong_method(allowed.into_iter().map(str::to_owned).collect()))
+            }
+            RouteMatch::Undeclared => Err(undeclared()),
+        }
+    }
+
+    /// The page of a code.
+    ///
+    /// # Errors
+    /// `route.undeclared` for a name that is no code.
+    pub fn problem(&self, name: &str, head: &Parts) -> Result<Response<AnswerBody>, Refusal> {
+        (self.gate.problem_page)(name, accepts(&head.headers, "text/html"))
+            .map(|page| page.map(AnswerBody::whole))
+            .ok_or_else(undeclared)
+    }
+
+    /// `allow`, or `observed` on an observe route.
+    pub const fn passing(&self) -> Outcome {
+        match self.would {
+            Some(_) => Outcome::Observed,
+            None => Outcome::Allow,
+        }
+    }
+
+    /// Closes the record, then gives the answer.
+    pub fn close(self, ending: Result<Result<Response<AnswerBody>, Refusal>, Panicked>) -> Response<AnswerBody> {
+        let refusal = match ending {
+            Ok(Ok(mut response)) => {
+                let outcome = self.passing();
+                let field = answer::verdict_field(self.id, outcome);
+                response.headers_mut().insert(answer::UAI_VERDICT, field);
+                self.write(outcome, None, response.status().as_u16());
+                return response;
+            }
+            Ok(Err(refusal)) => refusal,
+            Err(Panicked) => self.panicked(),
+        };
+        self.refuse(&refusal).map(AnswerBody::whole)
+    }
+
+    /// Closes the record with a refusal, then gives the answer.
+    pub fn refuse(mut self, refusal: &Refusal) -> Response<Bytes> {
+        let route = self.route.clone();
+        let policy = Arc::clone(&self.policy);
+        let bytes = self.bytes.clone();
+        let allowed: Vec<&str> = self.allowed.iter().map(String::as_str).collect();
+        // Only this rare answer speaks of the message once more, so it is read once more.
+        let wants_message = self.accepts_uai && refusal.rule().stage() > Stage::Schema && !bytes.is_empty();
+        let message = wants_message.then(|| decide::read(&bytes, &policy).ok()).flatten();
+        let response = answer::refuse(
+            refusal,
+            &Asked {
+                id: self.id,
+                policy: &policy,
+                route: route.as_deref(),
+                allowed: &allowed,
+                accepts_uai: self.accepts_uai,
+                message: message.as_ref(),
+                now: self.gate.clock.now(),
+                close: self.unread,
+                recorded: self.gate.sink.is_sound(),
+            },
+        );
+        self.would = None;
+        self.write(refusal.outcome, Some(refusal), response.status().as_u16());
+        response
+    }
+
+    fn panicked(&self) -> Refusal {
+        let backend = match self.entry.subject.stage {
+            Some(stage) if stage >= Stage::Forward => BackendOutcome::Unknown,
+            Some(_) | None => BackendOutcome::NotSent,
+        };
+        Refusal::new(Finding::new(
+            Rule::InternalPanic,
+            "the gateway failed on this request; it serves on",
+        ))
+        .after(backend)
+    }
+
+    fn write(mut self, outcome: Outcome, refusal: Option<&Refusal>, status: u16) {
+        self.tally.0 = None;
+        let decision = self.decided.unwrap_or_else(|| self.elapsed());
+        self.gate.metrics.verdict(
+            outcome,
+            refusal.map(|refusal| refusal.rule().code()),
+            self.entry.subject.route.as_deref(),
+            self.entry.subject.profile.as_deref(),
+            decision,
+        );
+        self.entry.close(&Closing {
+            outcome,
+            refusal,
+            would: self.would.as_ref().map(Option::as_ref),
+            status,
+            decision,
+            backend: self.backend,
+        });
+    }
+
+    fn wrong_method(&mut self, allowed: Vec<String>) -> Refusal {
+        let detail = format!("expected one of: {}", allowed.join(", "));
+        self.allowed = allowed;
+        Refusal::new(Finding::new(Rule::RouteMethod, detail))
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.gate.clock.instant().saturating_duration_since(self.began)
+    }
+}
+
+fn undeclared() -> Refusal {
+    Refusal::new(Finding::new(
+        Rule::RouteUndeclared,
+        "expected a path that the policy declares",
+    ))
+}
+
+/// Counts a case that is dropped without an answer; emptied when the case is closed.
+#[derive(Debug)]
+struct Tally(Option<Arc<Gate>>);
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        if let Some(gate) = self.0.take() {
+            gate.metrics.verdict(Outcome::Aborted, None, None, None, Duration::ZERO);
+        }
+    }
+}

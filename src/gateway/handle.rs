@@ -1,0 +1,138 @@
+//! The story of one request, read from top to bottom. Every `?` ends it with a typed refusal.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Request, Response};
+use http_body::Body as _;
+use hyper::body::Incoming;
+
+use super::body::{self, AnswerBody};
+use super::case::{Case, Place};
+use super::guard::guarded;
+use super::headers::{Own, forwarded};
+use super::judge::{Judged, judge};
+use super::{Gate, answer, gather, intake, reply};
+use crate::contract::{Finding, Rule, Stage};
+use crate::decide::Refusal;
+use crate::policy::Route;
+use crate::upstream::{Outgoing, Wanted};
+
+/// What becomes of one request.
+#[derive(Debug)]
+pub struct Handled {
+    /// The answer.
+    pub response: Response<AnswerBody>,
+    /// The client may still be sending a body that nobody reads.
+    pub unread: bool,
+}
+
+/// Answers one request and leaves its one record, whatever happens.
+pub async fn handle(gate: &Arc<Gate>, request: Request<Incoming>) -> Handled {
+    let mut case = Case::open(gate);
+    let ending = guarded(story(&mut case, request)).await;
+    let unread = case.is_unread();
+    Handled {
+        response: case.close(ending),
+        unread,
+    }
+}
+
+/// Answers a head that HTTP itself could not read.
+pub fn refuse_head(gate: &Arc<Gate>, rule: Rule, detail: &'static str) -> Response<Bytes> {
+    Case::open(gate).refuse(&Refusal::new(Finding::new(rule, detail)))
+}
+
+/// Records a request that ended inside its head.
+pub fn abandon(gate: &Arc<Gate>) {
+    drop(Case::open(gate));
+}
+
+async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<AnswerBody>, Refusal> {
+    let (head, body) = request.into_parts();
+    case.meet(&head, !body.is_end_stream());
+
+    // Stage 1: one reading of the head, one declared place.
+    intake::head(&head, &case.policy)?;
+    let route = match case.place(&head)? {
+        Place::Problem(name) => return case.problem(&name, &head),
+        Place::Route(route) => route,
+    };
+    intake::declared(&head, &route)?;
+
+    // Stage 2: a seat among the requests in progress.
+    case.reach(Stage::Limits);
+    let seat = case.gate.seat(case.policy.limits.in_flight)?;
+
+    // Stage 2b: nobody claims an authority by header.
+    case.reach(Stage::Credentials);
+    intake::claims(&head.headers)?;
+
+    // The body, bounded in size and time.
+    let bytes = read(body, &route, case).await?;
+    case.has_read(bytes);
+
+    // Stages 3 to 15: the message, the facts, the verdict.
+    let gate = Arc::clone(&case.gate);
+    let facts = gather::facts(&gate, &head.headers, &case.policy);
+    let judged = judge(case, &route, &facts)?;
+    gate.ledger()?;
+
+    // Stage 16: the permit and the very bytes that were judged.
+    case.reach(Stage::Forward);
+    let outgoing = outgoing(case, &head, &route, &judged);
+    let wanted = if route.is_read() {
+        Wanted::Stream
+    } else {
+        Wanted::Whole(case.policy.limits.answer)
+    };
+    let deadline = judged
+        .timeout
+        .map_or(route.deadline, |timeout| timeout.min(route.deadline));
+    let sent = gate.clock.instant();
+    let answered = gate
+        .upstream
+        .forward(judged.permit, &case.policy.backend, outgoing, wanted, deadline)
+        .await;
+    case.backend = Some(gate.clock.instant().saturating_duration_since(sent));
+
+    // Stage 17: what the backend said is judged too.
+    case.reach(Stage::Answer);
+    let answer = answered.map_err(reply::failed)?;
+    reply::checked(case, &route, &judged.question, answer, seat)
+}
+
+/// A read brings no body; anything else brings at most what its route takes.
+async fn read(body: Incoming, route: &Route, case: &Case) -> Result<Bytes, Refusal> {
+    let deadline = case.policy.deadlines.body;
+    if !route.is_read() {
+        return body::read(body, route.body_limit, deadline).await.map_err(Refusal::new);
+    }
+    match body::read(body, 0, deadline).await {
+        Ok(nothing) => Ok(nothing),
+        Err(finding) if finding.rule == Rule::JsonSize => Err(Refusal::new(Finding::new(
+            Rule::HttpFraming,
+            "expected no body on a route that is read",
+        ))),
+        Err(finding) => Err(Refusal::new(finding)),
+    }
+}
+
+fn outgoing(case: &Case, head: &Parts, route: &Route, judged: &Judged) -> Outgoing {
+    let clock = &case.gate.clock;
+    let own = Own {
+        verdict: answer::verdict_field(case.id, case.passing()),
+        profile: judged.profile.as_deref(),
+        digest: judged.digest.as_deref(),
+        new_trace: clock.id().simple().to_string(),
+        // The second half of a version 7 id is random.
+        span: clock.id().simple().to_string().chars().skip(16).collect(),
+    };
+    Outgoing {
+        method: head.method.clone(),
+        path: head.uri.path().to_owned(),
+        headers: forwarded(&head.headers, route, &case.policy, &own),
+        body: case.bytes.clone(),
+    }
+}

@@ -1,0 +1,195 @@
+//! Header fields on their way to the backend and back (contract §14, "Headers in", "The answer").
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use super::trace;
+use crate::policy::{Policy, Route};
+
+/// Fields that belong to one connection, and those that the gateway writes itself when it frames the request.
+const OWN_CONNECTION: &[&str] = &[
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "http2-settings",
+    "expect",
+    "host",
+    "content-length",
+];
+
+/// Fields by which a proxy speaks for a client; a client that sends them speaks for itself.
+const REMOVED: &[&str] = &[
+    "forwarded",
+    "x-real-ip",
+    "x-original-url",
+    "x-rewrite-url",
+    "baggage",
+    "uai-capability-revision",
+];
+
+/// Fields that prove somebody to the gateway, beside `proxy-*`; passed on only where the route names them.
+const CONSUMED: &[&str] = &["authorization", "dpop", "cookie"];
+
+/// Passed on when the route names no list of its own.
+const ALWAYS: &[&str] = &["content-type", "uai-signature"];
+
+/// What the gateway says of a request in its own fields.
+#[derive(Debug)]
+pub struct Own<'a> {
+    /// `"<id>";verdict=allow`.
+    pub verdict: HeaderValue,
+    /// The message's profile, once stage 7 passed.
+    pub profile: Option<&'a str>,
+    /// The message's digest, once stage 8 passed.
+    pub digest: Option<&'a str>,
+    /// Trace id for a trace that begins here: 32 lowercase hex digits.
+    pub new_trace: String,
+    /// The gateway's span: 16 lowercase hex digits.
+    pub span: String,
+}
+
+/// The fields that the backend gets, in the order of the table in contract §14.
+pub fn forwarded(received: &HeaderMap, route: &Route, policy: &Policy, own: &Own<'_>) -> HeaderMap {
+    let named: Vec<String> = connection_names(received).map(str::to_ascii_lowercase).collect();
+    let mut fields = HeaderMap::with_capacity(received.len().saturating_add(4));
+    for (name, value) in received {
+        let text = name.as_str();
+        let stays = !OWN_CONNECTION.contains(&text)
+            && !named.iter().any(|named| named == text)
+            && !is_removed(text, policy)
+            && (!is_consumed(text) || route.pass_credentials.iter().any(|passed| passed == text))
+            && is_listed(text, route);
+        if stays {
+            fields.append(name.clone(), value.clone());
+        }
+    }
+    let trace = trace::continued(received, &own.new_trace, &own.span);
+    if !trace.state_is_kept {
+        fields.remove("tracestate");
+    }
+    put(&mut fields, "traceparent", Some(trace.parent));
+    fields.insert("uai-verdict", own.verdict.clone());
+    put(&mut fields, "uai-profile", own.profile.map(quoted));
+    put(&mut fields, "uai-message-digest", own.digest.map(quoted));
+    fields
+}
+
+/// The fields of a backend's answer that the client gets; `whole` tells whether the gateway frames the body itself.
+pub fn answered(received: &HeaderMap, whole: bool) -> HeaderMap {
+    let named: Vec<String> = connection_names(received).map(str::to_ascii_lowercase).collect();
+    let mut fields = HeaderMap::with_capacity(received.len());
+    for (name, value) in received {
+        let text = name.as_str();
+        let is_framing = text == "content-length";
+        let goes = (OWN_CONNECTION.contains(&text) && !is_framing)
+            || (is_framing && whole)
+            || named.iter().any(|named| named == text)
+            || text.replace('_', "-").starts_with("uai-")
+            || text.starts_with("proxy-")
+            || text == "idempotency-replayed";
+        if !goes {
+            fields.append(name.clone(), value.clone());
+        }
+    }
+    fields
+}
+
+/// The names in every `Connection` field.
+pub fn connection_names(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+}
+
+/// Whether `Accept` names this media type.
+pub fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
+    headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|range| range.split(';').next())
+        .any(|range| range.trim().eq_ignore_ascii_case(media_type))
+}
+
+/// An RFC 9651 string; a character outside %x20–7E is percent-encoded.
+pub fn quoted(text: &str) -> String {
+    let mut value = String::with_capacity(text.len().saturating_add(2));
+    value.push('"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => {
+                value.push('\\');
+                value.push(char::from(byte));
+            }
+            0x20..=0x7e => value.push(char::from(byte)),
+            other => value.push_str(&format!("%{other:02X}")),
+        }
+    }
+    value.push('"');
+    value
+}
+
+fn is_removed(name: &str, policy: &Policy) -> bool {
+    REMOVED.contains(&name)
+        || name.starts_with("x-forwarded-")
+        || policy.removed_headers.iter().any(|removed| removed == name)
+}
+
+fn is_consumed(name: &str) -> bool {
+    CONSUMED.contains(&name) || name.starts_with("proxy-")
+}
+
+fn is_listed(name: &str, route: &Route) -> bool {
+    ALWAYS.contains(&name)
+        || route.pass_credentials.iter().any(|passed| passed == name)
+        || route
+            .forward_headers
+            .as_ref()
+            .is_none_or(|list| list.iter().any(|listed| listed == name))
+}
+
+/// Sets a field of the gateway's own; a value that no header can carry sets nothing.
+fn put(fields: &mut HeaderMap, name: &'static str, value: Option<String>) {
+    if let Some(value) = value.and_then(|value| HeaderValue::try_from(value).ok()) {
+        fields.insert(HeaderName::from_static(name), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_carries_any_text() {
+        assert_eq!(quoted("a\"b\\c"), r#""a\"b\\c""#);
+        assert_eq!(quoted("é\n"), "\"%C3%A9%0A\"");
+    }
+
+    #[test]
+    fn an_answer_loses_what_only_the_gateway_may_say() {
+        let mut received = HeaderMap::new();
+        for name in [
+            "uai-verdict",
+            "uai_principal",
+            "idempotency-replayed",
+            "connection",
+            "x-hop",
+            "content-type",
+        ] {
+            received.insert(HeaderName::from_static(name), HeaderValue::from_static("x-hop"));
+        }
+        let fields = answered(&received, true);
+        assert_eq!(
+            fields.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
+            ["content-type"]
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! From bytes to a permit: reads the message, notes what the record says of it, and asks `decide`.
+
+use std::time::Duration;
+
+use super::case::Case;
+use crate::contract::Stage;
+use crate::decide::{self, Observed, Permit, Question, Refusal, Verdict};
+use crate::facts::{Fact, Facts};
+use crate::message::canonical::sha256_hex;
+use crate::message::envelope::Message;
+use crate::policy::{Body, Route};
+use crate::record::Subject;
+use crate::rules::Input;
+
+/// A request that may pass, and what the backend leg needs to know of its message.
+#[derive(Debug)]
+pub struct Judged {
+    /// The right to forward it.
+    pub permit: Permit,
+    /// What it asks of its answer.
+    pub question: Question,
+    /// `delivery.timeout_ms`.
+    pub timeout: Option<Duration>,
+    /// Its profile, once stages 5 to 8 found nothing.
+    pub profile: Option<String>,
+    /// Its digest, once stages 5 to 8 found nothing.
+    pub digest: Option<String>,
+}
+
+/// Stages 3 to 15.
+///
+/// # Errors
+/// The refusal of the first stage that fails.
+pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged, Refusal> {
+    let bytes = case.bytes.clone();
+    let policy = std::sync::Arc::clone(&case.policy);
+    case.subject().body_digest = Some(sha256_hex(&bytes));
+    let (verdict, mut judged) = match &route.body {
+        Body::Messages(declared) => {
+            case.reach(Stage::Json);
+            let message = decide::read(&bytes, &policy)?;
+            note(case.subject(), &message, |profile| {
+                policy
+                    .schemas
+                    .knows(profile)
+                    .then(|| policy.schemas.digest(profile).map(str::to_owned))
+            });
+            case.reach(Stage::Addressing);
+            let verdict = decide::decide(&Input {
+                policy: &policy,
+                route,
+                declared,
+                message: &message,
+                facts,
+            });
+            (verdict, Unpermitted::of(&message))
+        }
+        Body::Legacy | Body::Read => {
+            if let Fact::Known(key) = facts.idempotency_key {
+                case.subject().idempotency_key = Some(key.to_owned());
+            }
+            case.reach(Stage::Schema);
+            (decide::decide_plain(route, facts), Unpermitted::default())
+        }
+    };
+    let permit = match verdict {
+        Verdict::Allow(permit) => permit,
+        Verdict::Observed(Observed { permit, would }) => {
+            // Of a message that would be refused, nothing is proven but what stands before the refusal.
+            if would
+                .as_ref()
+                .is_some_and(|refusal| refusal.rule().stage() <= Stage::Integrity)
+            {
+                judged.profile = None;
+                judged.digest = None;
+            }
+            case.would = Some(would);
+            permit
+        }
+        Verdict::Refused(refusal) => return Err(refusal),
+    };
+    case.decided();
+    Ok(Judged {
+        permit,
+        question: judged.question,
+        timeout: judged.timeout,
+        profile: judged.profile,
+        digest: judged.digest,
+    })
+}
+
+/// What is taken from a message before it is known whether it may pass.
+#[derive(Default)]
+struct Unpermitted {
+    question: Question,
+    timeout: Option<Duration>,
+    profile: Option<String>,
+    digest: Option<String>,
+}
+
+impl Unpermitted {
+    fn of(message: &Message<'_>) -> Self {
+        let timeout = message
+            .at(&["delivery", "timeout_ms"])
+            .and_then(|node| node.number()?.integer())
+            .and_then(|millis| u64::try_from(millis).ok())
+            .filter(|millis| *millis > 0);
+        Self {
+            question: Question::of(message),
+            timeout: timeout.map(Duration::from_millis),
+            profile: message.profile().map(str::to_owned),
+            digest: Some(message.digest().to_owned()),
+        }
+    }
+}
+
+/// What the record says of a message: only what is known to be a name or an id (contract §15).
+fn note(subject: &mut Subject, message: &Message<'_>, known: impl Fn(&str) -> Option<Option<String>>) {
+    let id = |text: Option<&str>| text.filter(|text| is_id(text)).map(str::to_owned);
+    subject.envelope = Some("canonical");
+    subject.message_digest = Some(message.digest().to_owned());
+    subject.message_id = id(message.id());
+    subject.sender = id(message.sender());
+    subject.idempotency_key = id(message.text(&["delivery", "idempotency_key"]));
+    if let Some((profile, digest)) = message.profile().and_then(|profile| Some((profile, known(profile)?))) {
+        subject.profile = Some(profile.to_owned());
+        subject.schema_digest = digest;
+    }
+}
+
+/// The id pattern of contract §2.3.
+fn is_id(text: &str) -> bool {
+    (1..=128).contains(&text.len())
+        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._:/@-".contains(&byte))
+}

@@ -1,0 +1,100 @@
+//! From the text of a schema to a validator over our own tree.
+
+use jsonschema::{Draft, PatternCache, PatternOptions, ValidationOptions, Validator};
+use serde_json::Value;
+
+use super::formats::FORMATS;
+use super::violation::{self, Violation};
+use super::{closed, lint};
+use crate::contract::Pointer;
+use crate::message::canonical;
+use crate::message::json::{self, Bounds, Node, Tree};
+
+/// A schema ready to judge.
+#[derive(Debug)]
+pub(super) struct Schema {
+    validator: Validator<Tree>,
+    /// SHA-256 of the JCS text, 64 lowercase hex digits.
+    pub(super) digest: String,
+}
+
+/// Bytes that one compiled pattern may take.
+const PATTERN_MAX: usize = 1 << 20;
+
+/// The same settings for every schema: draft 2020-12, formats asserted, unknown ones refused, nothing fetched, no
+/// pattern that needs backtracking.
+pub(super) struct Compiler(ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, Tree>);
+
+impl Compiler {
+    pub(super) fn new() -> Self {
+        let options = jsonschema::options_for::<Tree>()
+            .with_draft(Draft::Draft202012)
+            .offline()
+            .should_validate_formats(true)
+            .should_ignore_unknown_formats(false)
+            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_MAX))
+            .with_pattern_cache(PatternCache::new());
+        let with_formats = |options: ValidationOptions<'static, _, Tree>, (name, check): &(&str, fn(&str) -> bool)| {
+            options.with_format(*name, *check)
+        };
+        Self(FORMATS.iter().fold(options, with_formats))
+    }
+
+    /// One schema from its text.
+    ///
+    /// # Errors
+    /// What is wrong, in words, with a JSON Pointer into the schema where there is one.
+    pub(super) fn compile(&self, text: &str) -> Result<Schema, String> {
+        let digest = digest(text)?;
+        let value = parse(text)?;
+        if let Some(problem) = lint::problem(&value) {
+            return Err(problem);
+        }
+        let validator = self.0.build(&value).map_err(|error| {
+            let place = error.instance_path();
+            format!("{place}: {error}")
+        })?;
+        Ok(Schema { validator, digest })
+    }
+}
+
+impl Schema {
+    /// Everything in which a value that stands at `place` breaks this schema.
+    pub(super) fn violations(&self, node: &Node<'_>, place: &Pointer) -> Vec<Violation> {
+        if self.validator.is_valid(node) {
+            return Vec::new();
+        }
+        violation::list(self.validator.iter_errors(node), place)
+    }
+}
+
+/// Whether a replacement closes what the built-in closes.
+///
+/// # Errors
+/// The first place that it leaves open, in words.
+pub(super) fn keeps_closed(builtin: &str, replacement: &str) -> Result<(), String> {
+    match closed::reopened(&parse(builtin)?, &parse(replacement)?) {
+        None => Ok(()),
+        Some(place) => Err(format!(
+            "expected `additionalProperties: false` at {place}, which the built-in closes"
+        )),
+    }
+}
+
+fn parse(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text)
+        .map_err(|error| format!("line {}, column {}: expected JSON", error.line(), error.column()))
+}
+
+/// Reads the text as strictly as a message, so that the digest and the validator mean the same members.
+fn digest(text: &str) -> Result<String, String> {
+    let bounds = Bounds {
+        depth: 64,
+        ..Bounds::default()
+    };
+    let node = json::read(text.as_bytes(), &bounds).map_err(|finding| {
+        let place = finding.pointer.unwrap_or_default();
+        format!("{place}: {}", finding.detail)
+    })?;
+    Ok(canonical::sha256_hex(&canonical::jcs(&node)))
+}

@@ -1,0 +1,59 @@
+//! `capability.revision`: a client that relies on a capability document relies on the current one.
+//!
+//! # What it checks
+//! The `UAI-Capability-Revision` field, when a client sends one. This version publishes no capability document, so no
+//! revision is current and any value is stale.
+//!
+//! # Why
+//! A client that acts on what the agent once declared must learn that it no longer does.
+//!
+//! # Contract
+//! §2.4, "Capability document".
+//!
+//! # Outcome
+//! 422 ERR_CAPABILITY_MISMATCH.
+//!
+//! # Example
+//! `UAI-Capability-Revision: 0f3a…`.
+
+use super::Input;
+use crate::contract::{Finding, Rule};
+use crate::facts::Fact;
+
+pub(super) const RULES: &[Rule] = &[Rule::CapabilityRevision];
+
+pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
+    match input.facts.capability_revision {
+        Fact::Absent => {}
+        Fact::Known(_) | Fact::Unavailable => findings.push(Finding::new(
+            Rule::CapabilityRevision,
+            "this gateway publishes no capability document, so no revision is current",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Case, rules_found};
+    use super::*;
+
+    #[test]
+    fn table() {
+        let table: &[(&str, fn(&mut Case), &[Rule])] = &[
+            ("none sent", |_| {}, &[]),
+            (
+                "one sent",
+                |case| case.facts.capability_revision = Fact::Known("0f"),
+                &[Rule::CapabilityRevision],
+            ),
+            (
+                "several sent",
+                |case| case.facts.capability_revision = Fact::Unavailable,
+                &[Rule::CapabilityRevision],
+            ),
+        ];
+        for (name, change, expected) in table {
+            assert_eq!(rules_found(check, *change), *expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! `schema.*`, `time.utc`, `identity.malformed`: envelope and body are what their schemas and vocabularies say.
+//!
+//! # What it checks
+//! The envelope schema and the profile's schema; the policy's vocabularies (party type, priority, lifecycle, channel,
+//! auth scheme); times in UTC; that `provenance.agent_id` is `source.id`. One fault is one finding.
+//!
+//! # Why
+//! Everything behind this stage may rely on members being there, typed and in range.
+//!
+//! # Contract
+//! §2.3 for names and values, §5 for pointers: a missing member has the pointer it would have and no place in the
+//! document; an undeclared name is shown only when it can carry no secret.
+//!
+//! # Outcome
+//! 422 ERR_SCHEMA_VIOLATION, all findings in document order.
+//!
+//! # Example
+//! `"sumary": "…"` is `schema.undeclared` at `/body/sumary` and `schema.required` at `/body/summary`.
+
+use super::{Input, place};
+use crate::contract::{Finding, Pointer, Rule};
+use crate::message::json::Node;
+use crate::message::profile::{self, Fault, Violation};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule::SchemaRequired,
+    Rule::SchemaUndeclared,
+    Rule::SchemaType,
+    Rule::SchemaValue,
+    Rule::TimeUtc,
+    Rule::IdentityMalformed,
+];
+
+/// Members that a route may relax for base and capability profiles (contract §2.3).
+const RELAXED: &[&str] = &[
+    "/delivery/idempotency_key",
+    "/delivery/fallback_directive",
+    "/conversation/correlation_id",
+];
+
+const BASE_PROFILES: &[&str] = &[
+    "uai.intent.request.v1",
+    "uai.intent.response.v1",
+    "uai.capability.statement.v1",
+    "uai.error.v1",
+    "uai.conformance.result.v1",
+    "uai.task.status.v1",
+];
+
+pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
+    let root = input.message.root();
+    let relaxed = is_relaxed(input);
+    let violations = input.policy.schemas.violations(input.message);
+    let mut found: Vec<Finding> = violations
+        .iter()
+        .map(|violation| of_violation(root, violation))
+        .filter(|finding| !(relaxed && is_missing_relaxed(finding)))
+        .collect();
+    vocabularies(input, &mut found);
+    agent_is_source(input, &mut found);
+    findings.append(&mut found);
+}
+
+fn of_violation(root: &Node<'_>, violation: &Violation) -> Finding {
+    let here = &violation.place;
+    let is = |names: &[&str]| names.contains(&here.as_str());
+    let is_identity = is(&[
+        "/source/id",
+        "/source/uri",
+        "/source/did",
+        "/target/id",
+        "/target/uri",
+        "/target/did",
+    ]);
+    let malformed = if is_identity {
+        Rule::IdentityMalformed
+    } else {
+        Rule::SchemaValue
+    };
+    match &violation.fault {
+        Fault::Missing(name) => place::at(root, Rule::SchemaRequired, &here.member(name), "expected this member"),
+        Fault::Undeclared(name) => place::at(
+            root,
+            Rule::SchemaUndeclared,
+            &here.member(name),
+            "expected declared members only",
+        ),
+        Fault::Type(expected) => {
+            let is_null_member = root.find(here).is_some_and(Node::is_null) && !is_element(root, here);
+            let rule = if is_null_member {
+                Rule::SchemaRequired
+            } else {
+                Rule::SchemaType
+            };
+            place::at(root, rule, here, format!("expected {expected}"))
+        }
+        Fault::Format(format) => {
+            let is_time = root.find(here).and_then(Node::text).is_some_and(profile::is_time);
+            let rule = if format == "date-time" && is_time {
+                Rule::TimeUtc
+            } else {
+                malformed
+            };
+            place::at(root, rule, here, format!("expected {}", format_words(format)))
+        }
+        Fault::Value(expected) => place::at(root, malformed, here, format!("expected {expected}")),
+    }
+}
+
+fn is_element(root: &Node<'_>, pointer: &Pointer) -> bool {
+    let parent = pointer
+        .as_str()
+        .rsplit_once('/')
+        .map(|(parent, _)| Pointer::from_rfc6901(parent));
+    parent.is_some_and(|parent| root.find(&parent).is_some_and(|node| node.elements().is_some()))
+}
+
+fn format_words(format: &str) -> &str {
+    match format {
+        "date-time" => "an RFC 3339 time in UTC with a trailing `Z`",
+        "uri" => "an absolute URI (RFC 3986)",
+        "https-uri" => "an https URI",
+        "did" => "a DID",
+        "uuid" => "a UUID",
+        "traceparent" => "a W3C traceparent of version 00 with ids that are not zero",
+        other => other,
+    }
+}
+
+fn is_relaxed(input: &Input<'_>) -> bool {
+    let may_be = |profile: &str| BASE_PROFILES.contains(&profile) || profile.starts_with("uai.capability.");
+    input.declared.relaxed_base && input.message.profile().is_some_and(may_be)
+}
+
+fn is_missing_relaxed(finding: &Finding) -> bool {
+    let pointer = finding.pointer.as_ref().map_or("", Pointer::as_str);
+    finding.rule == Rule::SchemaRequired && RELAXED.contains(&pointer)
+}
+
+/// The enumerations that the policy may extend; `delivery.mode` is judged at stage 6.
+fn vocabularies(input: &Input<'_>, found: &mut Vec<Finding>) {
+    let words = &input.policy.vocabulary;
+    let members: [(&[&str], &[String]); 6] = [
+        (&["source", "type"], &words.party_type),
+        (&["target", "type"], &words.party_type),
+        (&["delivery", "priority"], &words.priority),
+        (&["delivery", "lifecycle"], &words.lifecycle),
+        (&["trust", "channel"], &words.channel),
+        (&["trust", "auth_scheme"], &words.auth_scheme),
+    ];
+    for (path, words) in members {
+        let text = input.message.text(path);
+        if text.is_some_and(|text| !words.iter().any(|word| word == text)) {
+            let detail = format!("expected one of: {}", words.join(", "));
+            push_new(found, place::finding(input, Rule::SchemaValue, path, detail));
+        }
+    }
+}
+
+fn agent_is_source(input: &Input<'_>, found: &mut Vec<Finding>) {
+    let agent = input.message.text(&["provenance", "agent_id"]);
+    let differs = agent
+        .zip(input.message.sender())
+        .is_some_and(|(agent, source)| agent != source);
+    let source_is_wrong = found
+        .iter()
+        .any(|finding| finding.rule == Rule::IdentityMalformed && is_at(finding, "/source/id"));
+    if differs && !source_is_wrong {
+        let detail = "expected the same id as `source.id`";
+        let path = &["provenance", "agent_id"];
+        push_new(found, place::finding(input, Rule::IdentityMalformed, path, detail));
+    }
+}
+
+/// Adds a finding unless its place has one already: one fault, one finding.
+fn push_new(found: &mut Vec<Finding>, finding: Finding) {
+    let pointer = finding.pointer.as_ref().map_or("", Pointer::as_str);
+    if !found.iter().any(|other| is_at(other, pointer)) {
+        found.push(finding);
+    }
+}
+
+fn is_at(finding: &Finding, pointer: &str) -> bool {
+    finding.pointer.as_ref().is_some_and(|place| place.as_str() == pointer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Case, found, rules_found};
+    use super::*;
+
+    #[test]
+    fn table() {
+        let table: &[(&str, fn(&mut Case), &[Rule])] = &[
+            ("published final report", |_| {}, &[]),
+            ("missing", |case| case.remove("/body/summary"), &[Rule::SchemaRequired]),
+            (
+                "null where required",
+                |case| case.set("/body/summary", "null"),
+                &[Rule::SchemaRequired],
+            ),
+            (
+                "null enumeration",
+                |case| case.set("/integrity/algorithm", "null"),
+                &[Rule::SchemaRequired],
+            ),
+            (
+                "null where it means absent",
+                |case| case.set("/delivery/task_ref", "null"),
+                &[],
+            ),
+            (
+                "null in a list",
+                |case| case.set("/body/risks/0", "null"),
+                &[Rule::SchemaType],
+            ),
+            (
+                "undeclared at the root",
+                |case| case.set("/x", "1"),
+                &[Rule::SchemaUndeclared],
+            ),
+            (
+                "undeclared below",
+                |case| case.set("/trust/x", "1"),
+                &[Rule::SchemaUndeclared],
+            ),
+            (
+                "the open object",
+                |case| case.set("/delivery/expected_output_schema/x", "1"),
+                &[],
+            ),
+            ("wrong type", |case| case.set("/body/summary", "7"), &[Rule::SchemaType]),
+            ("body no object", |case| case.set("/body", "[]"), &[Rule::SchemaType]),
+            (
+                "an integer with a fraction",
+                |case| case.set("/conversation/sequence", "7.0"),
+                &[Rule::SchemaType],
+            ),
+            (
+                "an empty text",
+                |case| case.set("/body/summary", "\"\""),
+                &[Rule::SchemaValue],
+            ),
+            (
+                "an empty id is one fault",
+                |case| case.set("/message_id", "\"\""),
+                &[Rule::SchemaValue],
+            ),
+            (
+                "out of range",
+                |case| case.set("/delivery/timeout_ms", "0"),
+                &[Rule::SchemaValue],
+            ),
+            (
+                "a word outside",
+                |case| case.set("/delivery/priority", "\"now\""),
+                &[Rule::SchemaValue],
+            ),
+            (
+                "an empty word is one fault",
+                |case| case.set("/delivery/priority", "\"\""),
+                &[Rule::SchemaValue],
+            ),
+            (
+                "traceparent",
+                |case| case.set("/conversation/traceparent", "\"00-0-0-00\""),
+                &[Rule::SchemaValue],
+            ),
+            (
+                "offset",
+                |case| case.set("/provenance/issued_at", "\"2026-05-31T18:00:00+00:00\""),
+                &[Rule::TimeUtc],
+            ),
+            (
+                "no time",
+                |case| case.set("/provenance/issued_at", "\"yesterday\""),
+                &[Rule::SchemaValue],
+            ),
+            (
+                "a party's id",
+                |case| case.set("/source/id", "\"a b\""),
+                &[Rule::IdentityMalformed],
+            ),
+            (
+                "a party's uri",
+                |case| case.set("/source/uri", "\"/x\""),
+                &[Rule::IdentityMalformed],
+            ),
+            (
+                "a party's did",
+                |case| case.set("/target/did", "\"did:x\""),
+                &[Rule::IdentityMalformed],
+            ),
+            (
+                "another agent",
+                |case| case.set("/provenance/agent_id", "\"agt_x\""),
+                &[Rule::IdentityMalformed],
+            ),
+            (
+                "a malformed agent",
+                |case| case.set("/provenance/agent_id", "\"a b\""),
+                &[Rule::SchemaValue],
+            ),
+            (
+                "a profile without a schema",
+                |case| case.set("/profile", "\"x\""),
+                &[Rule::SchemaValue],
+            ),
+        ];
+        for (name, change, expected) in table {
+            assert_eq!(rules_found(check, *change), *expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn pointers_and_places() {
+        let only = |change: fn(&mut Case)| found(check, change).pop().unwrap();
+        let missing = only(|case| case.remove("/body/summary"));
+        assert_eq!((missing.pointer.unwrap().as_str(), missing.at), ("/body/summary", None));
+        let undeclared = only(|case| case.set("/trust/sk-0123456789abcdefghij", "1"));
+        assert_eq!(undeclared.pointer.unwrap().as_str(), "/trust");
+        assert!(undeclared.at.is_some() && !undeclared.detail.contains("sk-"));
+    }
+
+    #[test]
+    fn base_profiles_are_relaxed_only_where_the_route_says_so() {
+        let change = |case: &mut Case, relaxed: bool, profile: &str| {
+            case.declared.relaxed_base = relaxed;
+            case.set("/profile", &format!("\"{profile}\""));
+            case.remove("/delivery/idempotency_key");
+            case.remove("/conversation/correlation_id");
+        };
+        let required = |found: Vec<Rule>| found.iter().filter(|rule| **rule == Rule::SchemaRequired).count();
+        assert_eq!(
+            required(rules_found(check, |case| change(case, true, "uai.task.status.v1"))),
+            0
+        );
+        assert_eq!(
+            required(rules_found(check, |case| change(case, false, "uai.task.status.v1"))),
+            2
+        );
+        assert_eq!(
+            required(rules_found(check, |case| change(case, true, "uai.agent.ack.v1"))),
+            2 + 4
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! What the table tests of the rules share: the published final report, its policy and facts, ready to be changed.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use super::Input;
+use crate::contract::{Finding, Rule};
+use crate::facts::{Fact, Facts};
+use crate::message::envelope::Message;
+use crate::message::json::{self, Bounds};
+use crate::message::profile::Schemas;
+use crate::policy::{
+    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Policy, Route,
+    Vocabulary,
+};
+
+pub(super) const REPORT: &str = include_str!("../../examples/final-report.keyed.json");
+
+/// One message with everything that a check may look at.
+pub(super) struct Case {
+    pub(super) message: Value,
+    pub(super) policy: Policy,
+    pub(super) declared: Messages,
+    pub(super) facts: Facts<'static>,
+}
+
+impl Case {
+    /// The published final report a minute after it was issued, on a route that takes it.
+    fn new() -> Self {
+        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
+        Self {
+            message: serde_json::from_str(REPORT).unwrap(),
+            policy: policy(),
+            declared: Messages {
+                profiles: Schemas::shipped().map(str::to_owned).collect(),
+                extensions: words(&["urn:uaix:ext:agent-communication-standard"]),
+                modes: words(&["async"]),
+                integrity: Integrity::Declared,
+                relaxed_base: false,
+            },
+            facts: Facts {
+                now: Fact::Known("2026-05-31T18:01:00Z".parse().unwrap()),
+                signature: Fact::Absent,
+                capability_revision: Fact::Absent,
+                idempotency_key: Fact::Absent,
+            },
+        }
+    }
+
+    /// Sets or adds the value at an RFC 6901 pointer.
+    pub(super) fn set(&mut self, pointer: &str, json: &str) {
+        let value = serde_json::from_str(json).unwrap();
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        match self.message.pointer_mut(parent).unwrap() {
+            Value::Array(elements) => elements[name.parse::<usize>().unwrap()] = value,
+            object => object[name] = value,
+        }
+    }
+
+    /// Removes the member at an RFC 6901 pointer.
+    pub(super) fn remove(&mut self, pointer: &str) {
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        let object = self.message.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+        object.remove(name).unwrap();
+    }
+}
+
+/// What one check finds after `change`.
+pub(super) fn found(check: fn(&Input<'_>, &mut Vec<Finding>), change: impl Fn(&mut Case)) -> Vec<Finding> {
+    let mut case = Case::new();
+    change(&mut case);
+    let text = case.message.to_string();
+    let root = json::read(text.as_bytes(), &Bounds::default()).unwrap();
+    let message = Message::open(text.as_bytes(), root).unwrap();
+    let mut findings = Vec::new();
+    let input = Input {
+        policy: &case.policy,
+        route: &route(case.declared.clone()),
+        declared: &case.declared,
+        message: &message,
+        facts: &case.facts,
+    };
+    check(&input, &mut findings);
+    findings
+}
+
+/// The rules of what one check finds after `change`.
+pub(super) fn rules_found(check: fn(&Input<'_>, &mut Vec<Finding>), change: impl Fn(&mut Case)) -> Vec<Rule> {
+    found(check, change).iter().map(|finding| finding.rule).collect()
+}
+
+/// An enforcing route that takes messages.
+pub(super) fn route(declared: Messages) -> Route {
+    Route {
+        name: "open".to_owned(),
+        path: PathPattern::parse("/messages").unwrap(),
+        methods: vec!["POST".to_owned()],
+        body: Body::Messages(declared),
+        mode: Mode::Enforce,
+        level: Level::L3,
+        media_types: vec!["application/json".to_owned()],
+        body_limit: 256 * 1024,
+        deadline: std::time::Duration::from_secs(30),
+        idempotency_required: true,
+        forward_headers: None,
+        pass_credentials: Vec::new(),
+        pass_error_bodies: false,
+        human_review_url: None,
+        result_url: None,
+    }
+}
+
+fn policy() -> Policy {
+    static SCHEMAS: OnceLock<Arc<Schemas>> = OnceLock::new();
+    Policy {
+        revision: "0".repeat(64),
+        agent: Agent {
+            ids: vec!["agt_runtime.consumer".to_owned(), "urn:agent:two".to_owned()],
+            label: "test".to_owned(),
+        },
+        public_url: None,
+        public_hosts: Vec::new(),
+        public_origins: Vec::new(),
+        backend: Backend {
+            authority: "127.0.0.1:9".to_owned(),
+            h2c: false,
+        },
+        limits: Limits::default(),
+        json: Bounds::default(),
+        deadlines: Deadlines::default(),
+        freshness: Freshness::default(),
+        vocabulary: Vocabulary::default(),
+        removed_headers: Vec::new(),
+        hold: Vec::new(),
+        schemas: SCHEMAS.get_or_init(|| Arc::new(Schemas::builtin().unwrap())).clone(),
+        routes: Vec::new(),
+    }
+}
