@@ -88,6 +88,14 @@ pub fn main() -> ExitCode {
     exit.unwrap_or(Exit::CouldNotRun).into()
 }
 
+/// An error and what caused it, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source())
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

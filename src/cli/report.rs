@@ -66,6 +66,15 @@ impl Report {
         .collect::<Vec<_>>()
         .join("  ")
     }
+
+    /// The same in columns, for several under each other.
+    pub fn row(&self) -> String {
+        let text = |member: &Option<String>| member.clone().unwrap_or_default();
+        let status = self.status.map(|status| status.to_string()).unwrap_or_default();
+        let (code, rule, pointer) = (text(&self.code), text(&self.rule), text(&self.pointer));
+        let row = format!("{:<8}  {status:<3}  {code:<25}  {rule:<20}  {pointer}", self.verdict);
+        row.trim_end().to_owned()
+    }
 }
 
 #[cfg(test)]

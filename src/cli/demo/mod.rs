@@ -7,7 +7,7 @@ mod tour;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use backend::Backend;
 use bytes::Bytes;
@@ -16,6 +16,7 @@ use tour::Stop;
 use super::Exit;
 use super::report::Report;
 use super::screen::{Format, Screen, Tone};
+use crate::app::{Running, Setup};
 use crate::clock::Clock;
 use crate::config::{self, Overrides};
 use crate::record::Sink;
@@ -57,15 +58,23 @@ async fn tell(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
         return Ok(Exit::CouldNotRun);
     };
     let stops = tour::stops(route.path.as_str(), route.body_limit, clock.now());
-    let running = start(config, &clock).await?;
-
-    screen.note(&format!(
-        "gate on {}, backend on {}, policies/fixture.yaml\n",
-        running, backend.address
-    ))?;
+    let setup = Setup {
+        config,
+        watched: None,
+        sink: Sink::memory(),
+        clock: clock.clone(),
+    };
+    let running = match Running::start(setup).await {
+        Ok(running) => running,
+        Err(error) => {
+            screen.trouble(&format!("error: {}", super::chain(&error)))?;
+            return Ok(Exit::CouldNotRun);
+        }
+    };
+    screen.note(&format!("gate {}, backend {}\n", running.gate(), backend.address))?;
     let mut strange = false;
     for stop in &stops {
-        strange |= !visit(stop, running, screen).await?;
+        strange |= !visit(stop, running.gate(), screen).await?;
     }
     let seen = backend.seen();
     let allowed = stops.iter().filter(|stop| stop.refused_by.is_none());
@@ -74,7 +83,30 @@ async fn tell(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
         .eq(seen.iter().map(Bytes::as_ref));
     let plural = if seen.len() == 1 { "" } else { "s" };
     screen.note(&format!("\nbackend saw {} message{plural}", seen.len()))?;
+    if arguments.serve {
+        serve(&running, &place, &stops, screen).await?;
+    }
+    running.stop().await;
     Ok(if strange { Exit::Refused } else { Exit::Fine })
+}
+
+/// Says what to send, and waits for the end.
+async fn serve(running: &Running, place: &Place, stops: &[Stop], screen: &mut Screen) -> io::Result<()> {
+    screen.note(&format!(
+        "\nStill up; end it with Ctrl-C. The messages are fresh for five minutes.\nadmin: curl http://{}/readyz",
+        running.admin()
+    ))?;
+    for (number, stop) in stops.iter().enumerate() {
+        let file = place.keep(&format!("{number}.json"), &stop.body)?;
+        screen.note(&format!(
+            "\n# {}\ncurl -i http://{}{} -H 'Content-Type: application/json' --data-binary @{}",
+            stop.what,
+            running.gate(),
+            stop.path,
+            file.display()
+        ))?;
+    }
+    tokio::signal::ctrl_c().await
 }
 
 /// Sends one stop and prints what came of it; whether it went as it has to.
@@ -103,7 +135,7 @@ fn print(stop: &Stop, report: &Report, screen: &mut Screen) -> io::Result<()> {
         Format::Json => screen.json(&report.json()),
         Format::Text => {
             let tone = if report.is_allow() { Tone::Good } else { Tone::Bad };
-            let line = screen.tint(tone, &report.line());
+            let line = screen.tint(tone, &report.row());
             screen.line(&format!("{:<50}  {line}", stop.what))
         }
     }
