@@ -9,6 +9,8 @@
 
 mod rig;
 
+use std::sync::Arc;
+
 use rig::backend::{Does, answer, field};
 use rig::{Answer, ROUTES, Rig, SETTINGS, get, post, report, sealed, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -196,4 +198,44 @@ async fn a_client_that_comes_back_is_served_after_a_refusal_on_the_same_connecti
     assert_eq!(Answer::of(&read[..length]).status, 404);
     stream.write_all(get("/v1/status/2", "").as_bytes()).await.unwrap();
     assert_eq!(Answer::read(&mut stream).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_panic_costs_one_request() {
+    let config =
+        portcullis::config::from_text("test.yaml", &rig::policy("http://127.0.0.1:1", SETTINGS, ROUTES)).unwrap();
+    let clock = rig::clock();
+    let sink = portcullis::record::Sink::memory();
+    let policy = Arc::new(portcullis::policy::InForce::new(config.policy, clock.now()));
+    let gate = Arc::new(portcullis::gateway::Gate::new(
+        policy,
+        clock,
+        sink.clone(),
+        portcullis::telemetry::Metrics::new(),
+        |_, _| panic!("a fault"),
+        true,
+    ));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let serving = tokio::spawn(portcullis::gateway::server::serve(gate, listener, None, stopped));
+    for _ in 0..2 {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let page = get("/.well-known/uai/problems/ERR_INTERNAL", "");
+        stream.write_all(page.as_bytes()).await.unwrap();
+        let reply = Answer::read(&mut stream).await;
+        assert_eq!(
+            (reply.status, reply.rule().as_str()),
+            (500, "internal.panic"),
+            "{}",
+            reply.text
+        );
+        assert_eq!(reply.json()["outcome"], "not_sent");
+        assert!(!reply.text.contains("a fault"));
+    }
+    let lines = sink.lines();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines.iter().all(|line| line.contains("internal.panic")));
+    stop.send(true).unwrap();
+    soon(serving).await.unwrap();
 }
