@@ -152,7 +152,7 @@ async fn with_tls(directory: &Path, settings: &str) -> (Running, Backend, Sink) 
     std::fs::write(&path, rig::policy(&backend.url(), &settings, ROUTES)).unwrap();
     let sink = Sink::memory();
     let running = Running::start(Setup {
-        config: config::load(&path).unwrap_or_else(|mistakes| panic!("{mistakes:?}")),
+        config: config::load(&path).unwrap_or_else(|mistakes| panic!("{:?}", mistakes.mistakes)),
         watched: None,
         sink: sink.clone(),
         clock: rig::clock(),
@@ -242,7 +242,7 @@ async fn the_backend_may_speak_h2c() {
     let mut backend = Backend::start().await;
     backend.address = address;
     let text = rig::policy(&backend.url(), SETTINGS, ROUTES).replace("{url: ", "{protocol: h2c, url: ");
-    let config = config::from_text("test.yaml", &text).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
+    let config = config::from_text("test.yaml", &text).unwrap_or_else(|mistakes| panic!("{:?}", mistakes.mistakes));
     let running = Running::start(Setup {
         config,
         watched: None,

@@ -76,7 +76,7 @@ impl Rig {
     /// In front of this backend.
     pub async fn before(backend: Backend, settings: &str, routes: &str) -> Self {
         let text = policy(&backend.url(), settings, routes);
-        let config = config::from_text("test.yaml", &text).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
+        let config = config::from_text("test.yaml", &text).unwrap_or_else(|mistakes| panic!("{:?}", mistakes.mistakes));
         let sink = Sink::memory();
         let running = Running::start(Setup {
             config,
