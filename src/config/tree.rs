@@ -117,7 +117,7 @@ impl Node {
             Kind::Null => Value::Null,
             Kind::Bool(value) => Value::Bool(*value),
             Kind::Integer(value) => Value::from(*value),
-            Kind::Fraction => Value::from(0.5),
+            Kind::Fraction => Value::from(1.5),
             Kind::Text(text) => Value::String(text.clone()),
             Kind::List(items) => items
                 .iter()

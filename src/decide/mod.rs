@@ -66,14 +66,14 @@ pub enum Heard {
 }
 
 /// Every rule of the contract in table order with what it said, for `explain`; `runs` tells which rules this run has
-/// the means to judge. Uses the same checks and the same order as [`decide`].
+/// the means to judge; a finding of any other rule is dropped. Uses the same checks and the same order as [`decide`].
 pub fn trace(input: &Input<'_>, runs: impl Fn(Rule) -> bool) -> (Vec<(Rule, Heard)>, Option<Refusal>) {
     let judged: Vec<Entry> = RULES
         .iter()
         .filter(|entry| entry.rules.iter().any(|rule| runs(*rule)))
         .copied()
         .collect();
-    let refusal = first_refusal(input, &judged);
+    let refusal = first_refusal_of(input, &judged, &runs);
     let decided_at = refusal.as_ref().map(|refusal| refusal.deciding.rule.stage());
     let heard = Rule::ALL
         .iter()
@@ -112,6 +112,11 @@ fn hear(
 
 /// Runs the entries stage by stage; the first stage with a finding decides.
 fn first_refusal(input: &Input<'_>, entries: &[Entry]) -> Option<Refusal> {
+    first_refusal_of(input, entries, |_| true)
+}
+
+/// The same, but only findings of rules that `runs` count.
+fn first_refusal_of(input: &Input<'_>, entries: &[Entry], runs: impl Fn(Rule) -> bool) -> Option<Refusal> {
     if entries.is_empty() {
         return Some(Refusal::new(Finding::new(Rule::InternalPanic, "no rule to judge by")));
     }
@@ -123,6 +128,7 @@ fn first_refusal(input: &Input<'_>, entries: &[Entry]) -> Option<Refusal> {
             for entry in stage {
                 (entry.check)(input, &mut findings);
             }
+            findings.retain(|finding| runs(finding.rule));
             settle(findings, held)
         })
 }

@@ -123,7 +123,10 @@ fn url_scheme(text: &str) -> Option<&'static str> {
 fn is_plain(authority: &Authority) -> bool {
     let text = authority.as_str();
     let host = authority.host();
-    let port = text.strip_prefix(host).unwrap_or_default();
+    // A user stands before the host, and then the host is no prefix.
+    let Some(port) = text.strip_prefix(host) else {
+        return false;
+    };
     let port = port.is_empty()
         || port
             .strip_prefix(':')

@@ -179,28 +179,19 @@ fn messages(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report
     match raw.takes {
         Some(Takes::Messages) => {}
         Some(Takes::Legacy | Takes::Read) => {
-            for (key, present) in [
-                ("profiles", raw.profiles.is_some()),
-                ("extensions", raw.extensions.is_some()),
-                ("modes", raw.modes.is_some()),
-                ("integrity", raw.integrity.is_some()),
-                ("relax_base", raw.relax_base.is_some()),
-            ] {
-                if present {
+            for key in ["profiles", "extensions", "modes", "integrity", "relax_base"] {
+                let pointer = format!("{at}/{key}");
+                if report.is_written(&pointer) {
                     let message = format!("`{key}`: expected only on a route with `takes: messages`");
-                    report.key(&format!("{at}/{key}"), &message, None);
+                    report.key(&pointer, &message, None);
                 }
             }
             return None;
         }
         None => return None,
     }
-    for (key, present) in [
-        ("profiles", raw.profiles.is_some()),
-        ("modes", raw.modes.is_some()),
-        ("integrity", raw.integrity.is_some()),
-    ] {
-        if !present && !report.has_mistake_at(&format!("{at}/{key}")) {
+    for key in ["profiles", "modes", "integrity"] {
+        if !report.is_written(&format!("{at}/{key}")) {
             report.value(
                 at,
                 &format!("expected the key `{key}` here, as the route says `takes: messages`"),
@@ -264,7 +255,7 @@ fn media_types(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Vec<Strin
     match (raw.takes, written) {
         (Some(Takes::Messages), None) => MESSAGE_TYPES.iter().map(|text| (*text).to_owned()).collect(),
         (Some(Takes::Legacy), None) => {
-            if !report.has_mistake_at(&pointer) {
+            if !report.is_written(&pointer) {
                 report.value(
                     at,
                     "expected the key `content_type` here, as the route says `takes: legacy`",
@@ -301,12 +292,15 @@ fn level(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Level {
         raw::Level::L3 => Level::L3,
     };
     let pointer = format!("{at}/level");
+    let points = ["result_url", "result_url_field"]
+        .iter()
+        .any(|key| report.is_written(&format!("{at}/{key}")));
     if level.answers_two_keys() && raw.takes == Some(Takes::Read) {
         report.value(
             &pointer,
             "`level`: expected L3 with `takes: read`, whose answers are streamed",
         );
-    } else if level.answers_two_keys() && raw.result_url.is_none() && raw.result_url_field.is_none() {
+    } else if level.answers_two_keys() && !points {
         report.value(
             &pointer,
             "`level`: expected `result_url` or `result_url_field` on a route of level L0 to L2",

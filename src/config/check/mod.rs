@@ -52,9 +52,9 @@ impl<'a> Report<'a> {
         self.warnings.push(mistake(place, pointer, message, None));
     }
 
-    /// Whether something is already reported of the value at a pointer.
-    pub fn has_mistake_at(&self, pointer: &str) -> bool {
-        self.mistakes.iter().any(|mistake| mistake.pointer == pointer)
+    /// Whether the file says something at a pointer, be it mistaken: then nothing is missing there.
+    pub fn is_written(&self, pointer: &str) -> bool {
+        self.tree.find(pointer).is_some()
     }
 
     /// Every mistake and every warning, each in file order.

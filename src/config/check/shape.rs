@@ -1,12 +1,19 @@
 //! The tree against the JSON Schema of the policy: unknown keys, missing keys, wrong types, words and forms.
 
-use jsonschema::ValidationError;
+use std::sync::LazyLock;
+
 use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
 use super::{Report, did_you_mean};
 use crate::config::raw;
 use crate::config::tree::{Node, escape, shown};
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(raw::schema);
+
+/// `None` cannot happen, as a test shows; then every policy is refused.
+static VALIDATOR: LazyLock<Option<Validator>> = LazyLock::new(|| jsonschema::draft202012::new(&SCHEMA).ok());
 
 /// Reports every mistake of shape, and returns the policy as JSON without the members that are mistaken, so that the
 /// rest can still be understood and checked.
@@ -14,18 +21,17 @@ pub(in crate::config) fn check(tree: &Node, report: &mut Report<'_>) -> Value {
     let mut bad = Vec::new();
     let mut json = tree.to_json("", &mut bad);
     let broken = bad.clone();
-    let schema = raw::schema();
-    match jsonschema::draft202012::new(&schema) {
-        Ok(validator) => {
+    match &*VALIDATOR {
+        Some(validator) => {
             let mut shape = Shape {
-                schema: &schema,
+                schema: &SCHEMA,
                 report,
                 bad: &mut bad,
                 broken: &broken,
             };
             validator.iter_errors(&json).for_each(|error| shape.take(&error));
         }
-        Err(_) => {
+        None => {
             report.value(
                 "",
                 "the schema of the policy does not compile; this is a fault of Portcullis",
@@ -49,6 +55,10 @@ struct Shape<'a, 'r> {
 }
 
 impl Shape<'_, '_> {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the keywords of another crate; what is not named here is said of one value"
+    )]
     fn take(&mut self, error: &ValidationError<'_>) {
         let at = error.instance_path().as_str();
         if self.broken.iter().any(|pointer| pointer == at) {
@@ -70,20 +80,14 @@ impl Shape<'_, '_> {
                 self.report.value(at, &format!("expected the key `{name}` here"));
             }
             ValidationErrorKind::AnyOf { context } => match fitting(at, context) {
-                Some(errors) => errors.iter().for_each(|error| self.take(error)),
+                // A mistake inside the alternative is told as such; one of the value itself names all alternatives.
+                Some(errors) if errors.iter().all(|error| error.instance_path().as_str() != at) => {
+                    errors.iter().for_each(|error| self.take(error));
+                }
+                Some(errors) => self.bad_value(error, errors.iter().find_map(near)),
                 None => self.bad_value(error, None),
             },
-            ValidationErrorKind::Enum { options } => {
-                let words: Vec<&str> = options
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter_map(Value::as_str)
-                    .collect();
-                let near = error.instance().as_str().and_then(|word| did_you_mean(word, words));
-                self.bad_value(error, near);
-            }
-            // Every other keyword of the schema says something about one value.
+            ValidationErrorKind::Enum { .. } => self.bad_value(error, near(error)),
             _ => self.bad_value(error, None),
         }
     }
@@ -98,6 +102,10 @@ impl Shape<'_, '_> {
     }
 
     /// What stands behind "expected" for one failing keyword.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the keywords of another crate; what is not named here is said of one value"
+    )]
     fn expected(&self, error: &ValidationError<'_>) -> String {
         if let Some(words) = self.definition(error) {
             return words;
@@ -162,6 +170,15 @@ impl Shape<'_, '_> {
         let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
         self.schema.pointer(parent)
     }
+}
+
+/// The word of an enumeration that was perhaps meant.
+fn near(error: &ValidationError<'_>) -> Option<String> {
+    let ValidationErrorKind::Enum { options } = error.kind() else {
+        return None;
+    };
+    let words = options.as_array()?.iter().filter_map(Value::as_str);
+    did_you_mean(error.instance().as_str()?, words)
 }
 
 /// Of several alternatives, the only one whose type fits.

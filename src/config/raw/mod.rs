@@ -21,14 +21,14 @@ use serde_json::Value;
 #[schemars(title = "Portcullis policy")]
 pub(super) struct Policy {
     /// The agent behind this gateway.
-    #[schemars(required)]
+    #[schemars(with = "Agent")]
     pub agent: Option<Agent>,
     /// Address and port of the gate. Default `127.0.0.1:8080`. A change needs a restart.
     pub listen: Option<String>,
     /// Address and port of the admin listener. Default `127.0.0.1:8081`. A change needs a restart.
     pub admin: Option<String>,
     /// The service to which admitted requests go.
-    #[schemars(required)]
+    #[schemars(with = "Backend")]
     pub backend: Option<Backend>,
     /// Certificate and key of the gate; without them it listens in plain text. A change of the paths needs a restart.
     pub tls: Option<Tls>,
@@ -67,7 +67,7 @@ pub(super) struct Policy {
     #[serde(default)]
     pub schemas: Schemas,
     /// Everything that may be asked; a path or method that no route declares is refused.
-    #[schemars(required, length(min = 1, max = 1000))]
+    #[schemars(with = "Vec<Route>", length(min = 1, max = 1000))]
     pub routes: Option<Vec<Route>>,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Policy {
 #[serde(deny_unknown_fields)]
 pub(super) struct Agent {
     /// Ids by which messages address the agent. The first is the gateway's own `source.id` in what it writes.
-    #[schemars(required, length(min = 1))]
+    #[schemars(with = "Vec<Id>", length(min = 1))]
     pub ids: Option<Vec<Id>>,
     /// Text for people. Default: the first id.
     #[schemars(length(min = 1, max = 256))]
@@ -88,7 +88,7 @@ pub(super) struct Agent {
 #[serde(deny_unknown_fields)]
 pub(super) struct Backend {
     /// An http origin such as `http://127.0.0.1:9000`, without path.
-    #[schemars(required)]
+    #[schemars(with = "String")]
     pub url: Option<String>,
     /// What is spoken to it. Default `http1`; `h2c` is HTTP/2 with prior knowledge.
     pub protocol: Option<Protocol>,
@@ -106,10 +106,10 @@ pub(super) enum Protocol {
 #[serde(deny_unknown_fields)]
 pub(super) struct Tls {
     /// Certificate chain, leaf first.
-    #[schemars(required, length(min = 1))]
+    #[schemars(with = "String", length(min = 1))]
     pub certificate: Option<String>,
     /// Private key.
-    #[schemars(required, length(min = 1))]
+    #[schemars(with = "String", length(min = 1))]
     pub key: Option<String>,
 }
 

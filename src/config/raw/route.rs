@@ -10,16 +10,16 @@ use super::{Duration, HeaderName, Id, Method, Name, Size};
 #[serde(deny_unknown_fields)]
 pub(in crate::config) struct Route {
     /// Unique name, in records and metrics.
-    #[schemars(required)]
+    #[schemars(with = "Name")]
     pub name: Option<Name>,
     /// Path such as `/v1/messages` or `/v1/tasks/{id}`; `{name}` stands for one segment.
-    #[schemars(required)]
+    #[schemars(with = "String")]
     pub path: Option<String>,
     /// Method, or a list of them. `read` takes GET and HEAD, `messages` POST, PUT and PATCH, `legacy` all but GET and HEAD.
-    #[schemars(required)]
+    #[schemars(with = "OneOrMany")]
     pub method: Option<OneOrMany>,
     /// What the body is: UAI-1 messages, anything a legacy API takes, or nothing because the route only reads.
-    #[schemars(required)]
+    #[schemars(with = "Takes")]
     pub takes: Option<Takes>,
     /// Profiles that are taken here. Required with `takes: messages`.
     #[schemars(length(min = 1))]

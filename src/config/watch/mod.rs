@@ -113,3 +113,203 @@ impl Reloader {
         if changed.is_empty() { Ok(config) } else { Err(changed) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::sync::Mutex;
+
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn text(path: &str) -> String {
+        format!(
+            "agent: {{ids: [a.b]}}\nbackend: {{url: \"http://127.0.0.1:9000\"}}\n\
+             routes:\n  - {{name: look, path: {path}, method: GET, takes: read}}\n"
+        )
+    }
+
+    struct Stage {
+        dir: tempfile::TempDir,
+        policy: Arc<InForce>,
+        reloader: Reloader,
+        attempts: Arc<Mutex<Vec<Attempt>>>,
+    }
+
+    /// A reloader that began with the policy at `file`.
+    fn stage(dir: tempfile::TempDir, file: &str) -> Stage {
+        let path = dir.path().join(file);
+        let config = crate::config::load(&path).unwrap();
+        let clock = Clock::manual(Timestamp::UNIX_EPOCH);
+        let policy = Arc::new(InForce::new(config.policy, clock.now()));
+        let attempts = Arc::new(Mutex::new(Vec::new()));
+        let told = attempts.clone();
+        let tell = move |attempt: &Attempt| told.lock().unwrap().push(attempt.clone());
+        let reloader = Reloader::new(&path, Overrides::default(), config.server, policy.clone(), clock, tell);
+        Stage {
+            dir,
+            policy,
+            reloader,
+            attempts,
+        }
+    }
+
+    fn plain() -> Stage {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("p.yaml"), text("/one")).unwrap();
+        stage(dir, "p.yaml")
+    }
+
+    impl Stage {
+        fn write(&self, text: &str) {
+            fs::write(self.dir.path().join("p.yaml"), text).unwrap();
+        }
+
+        fn path(&self) -> String {
+            self.policy.current().routes[0].path.as_str().to_owned()
+        }
+
+        fn last_mistakes(&self) -> Vec<String> {
+            self.attempts.lock().unwrap().last().unwrap().mistakes.clone()
+        }
+    }
+
+    #[test]
+    fn a_good_change_is_put_in_force_once() {
+        let mut stage = plain();
+        assert!(!stage.reloader.look(), "nothing changed since the start");
+        stage.write(&text("/two"));
+        assert!(stage.reloader.look());
+        assert!(!stage.reloader.look());
+        assert_eq!(stage.path(), "/two");
+        let attempts = stage.attempts.lock().unwrap();
+        assert_eq!(attempts.len(), 1);
+        assert_eq!(attempts[0].revision, stage.policy.current().revision);
+        assert!(attempts[0].mistakes.is_empty());
+    }
+
+    #[test]
+    fn a_change_between_start_and_the_first_look_is_taken() {
+        let mut stage = plain();
+        stage.write(&text("/two"));
+        assert!(stage.reloader.look());
+        assert_eq!(stage.path(), "/two");
+    }
+
+    #[test]
+    fn a_bad_change_keeps_the_last_good_one_and_is_told_once() {
+        let mut stage = plain();
+        let before = stage.policy.current().revision.clone();
+        for (bad, words) in [
+            ("routes: [", "not YAML"),
+            ("", "empty"),
+            ("agent: {}", "expected the key `backend`"),
+        ] {
+            stage.write(bad);
+            assert!(stage.reloader.look(), "{words}");
+            assert!(!stage.reloader.look(), "{words}");
+            assert!(stage.last_mistakes()[0].contains(words), "{:?}", stage.last_mistakes());
+            assert_eq!(stage.policy.current().revision, before);
+            assert_eq!(stage.policy.last_attempt().revision, before);
+        }
+        stage.write(&text("/two"));
+        assert!(stage.reloader.look());
+        assert_eq!(stage.path(), "/two");
+        assert!(stage.last_mistakes().is_empty());
+    }
+
+    #[test]
+    fn a_removed_file_is_told_and_its_return_is_taken() {
+        let mut stage = plain();
+        fs::remove_file(stage.dir.path().join("p.yaml")).unwrap();
+        assert!(stage.reloader.look());
+        assert!(stage.last_mistakes()[0].contains("does not exist"));
+        assert_eq!(stage.path(), "/one");
+        // The same text as before: the way back is an attempt too, so that the mistake does not stand for ever.
+        stage.write(&text("/one"));
+        assert!(stage.reloader.look());
+        assert!(stage.last_mistakes().is_empty());
+    }
+
+    #[test]
+    fn the_link_swap_of_a_config_map_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, path) in [("..1", "/one"), ("..2", "/two")] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+            fs::write(dir.path().join(name).join("p.yaml"), text(path)).unwrap();
+        }
+        symlink("..1", dir.path().join("..data")).unwrap();
+        symlink("..data/p.yaml", dir.path().join("p.yaml")).unwrap();
+        let mut stage = stage(dir, "p.yaml");
+        assert!(!stage.reloader.look());
+        let watched = stage.reloader.directories();
+        assert!(watched.iter().any(|dir| dir.ends_with("..1")), "{watched:?}");
+
+        symlink("..2", stage.dir.path().join("..data_tmp")).unwrap();
+        fs::rename(stage.dir.path().join("..data_tmp"), stage.dir.path().join("..data")).unwrap();
+        fs::remove_dir_all(stage.dir.path().join("..1")).unwrap();
+        assert!(stage.reloader.look());
+        assert_eq!(stage.path(), "/two");
+        assert!(stage.reloader.directories().iter().any(|dir| dir.ends_with("..2")));
+    }
+
+    #[test]
+    fn a_replaced_directory_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, path) in [("live", "/one"), ("next", "/two")] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+            fs::write(dir.path().join(name).join("p.yaml"), text(path)).unwrap();
+        }
+        let mut stage = stage(dir, "live/p.yaml");
+        fs::rename(stage.dir.path().join("live"), stage.dir.path().join("gone")).unwrap();
+        fs::rename(stage.dir.path().join("next"), stage.dir.path().join("live")).unwrap();
+        assert!(stage.reloader.look());
+        assert_eq!(stage.path(), "/two");
+    }
+
+    #[test]
+    fn a_changed_schema_file_is_a_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let policy = format!("{}schemas: {{dir: own}}\n", text("/one"));
+        fs::create_dir(dir.path().join("own")).unwrap();
+        fs::write(dir.path().join("p.yaml"), policy).unwrap();
+        let mut stage = stage(dir, "p.yaml");
+        let before = stage.policy.current().revision.clone();
+        assert!(!stage.reloader.look());
+        fs::write(stage.dir.path().join("own/x.y.v1.json"), "{").unwrap();
+        assert!(stage.reloader.look());
+        assert!(
+            stage.last_mistakes()[0].contains("x.y.v1"),
+            "{:?}",
+            stage.last_mistakes()
+        );
+        assert_eq!(stage.policy.current().revision, before);
+        fs::write(
+            stage.dir.path().join("own/x.y.v1.json"),
+            r#"{"type":"object","additionalProperties":false}"#,
+        )
+        .unwrap();
+        assert!(stage.reloader.look());
+        assert_eq!(stage.last_mistakes(), Vec::<String>::new());
+        assert_ne!(stage.policy.current().revision, before);
+    }
+
+    #[test]
+    fn settings_of_the_process_need_a_restart() {
+        let mut stage = plain();
+        for (line, key) in [
+            ("listen: 127.0.0.1:1", "`listen`"),
+            ("admin: 127.0.0.1:1", "`admin`"),
+            ("ledger: best_effort", "`ledger`"),
+        ] {
+            stage.write(&format!("{}{line}\n", text("/two")));
+            assert!(stage.reloader.look());
+            let mistakes = stage.last_mistakes();
+            assert!(mistakes.len() == 1 && mistakes[0].contains(key), "{mistakes:?}");
+            assert!(mistakes[0].contains("needs a restart"), "{mistakes:?}");
+            assert_eq!(stage.path(), "/one");
+        }
+    }
+}

@@ -163,3 +163,109 @@ fn open(signals: Sender<Signal>) -> Option<RecommendedWatcher> {
     })
     .ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::mpsc::RecvTimeoutError;
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::config::Overrides;
+    use crate::policy::{Attempt, InForce};
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    fn text(path: &str) -> String {
+        format!(
+            "agent: {{ids: [a.b]}}\nbackend: {{url: \"http://127.0.0.1:9000\"}}\n\
+             routes:\n  - {{name: look, path: {path}, method: GET, takes: read}}\n"
+        )
+    }
+
+    fn pace(poll: Duration) -> Pace {
+        Pace {
+            poll,
+            rest: Duration::from_millis(1),
+            rests: 20,
+        }
+    }
+
+    fn watch(path: &Path, pace: Pace, notified: bool, tell: impl Fn(&Attempt) + Send + 'static) -> Watcher {
+        fs::write(path, text("/one")).unwrap();
+        let config = crate::config::load(path).unwrap();
+        let clock = Clock::manual(Timestamp::UNIX_EPOCH);
+        let policy = Arc::new(InForce::new(config.policy, clock.now()));
+        let reloader = Reloader::new(path, Overrides::default(), config.server, policy, clock, tell);
+        Watcher::start_with(reloader, pace, notified).unwrap()
+    }
+
+    /// Replaces the policy as a careful writer does.
+    fn put(path: &Path, content: &str) {
+        let beside = path.with_extension("new");
+        fs::write(&beside, content).unwrap();
+        fs::rename(&beside, path).unwrap();
+    }
+
+    #[test]
+    fn polling_alone_misses_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("p.yaml");
+        let (tell, told) = channel();
+        let _watcher = watch(&path, pace(Duration::from_millis(1)), false, move |attempt| {
+            tell.send(attempt.mistakes.len()).unwrap();
+        });
+        put(&path, &text("/two"));
+        assert_eq!(told.recv_timeout(LONG), Ok(0));
+        put(&path, "agent: {}");
+        assert!(told.recv_timeout(LONG).unwrap() > 0);
+        put(&path, &text("/one"));
+        assert_eq!(told.recv_timeout(LONG), Ok(0));
+    }
+
+    #[test]
+    fn the_file_system_makes_it_quick() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("p.yaml");
+        let (tell, told) = channel();
+        let _watcher = watch(&path, pace(LONG.saturating_mul(100)), true, move |attempt| {
+            tell.send(attempt.mistakes.len()).unwrap();
+        });
+        put(&path, &text("/two"));
+        assert_eq!(told.recv_timeout(LONG), Ok(0));
+        put(&path, &text("/three"));
+        assert_eq!(told.recv_timeout(LONG), Ok(0));
+    }
+
+    #[test]
+    fn a_panic_costs_one_look_and_not_the_watching() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("p.yaml");
+        let (tell, told) = channel();
+        let _watcher = watch(&path, pace(Duration::from_millis(1)), false, move |attempt| {
+            tell.send(attempt.mistakes.len()).unwrap();
+            assert!(attempt.mistakes.is_empty(), "planted");
+        });
+        put(&path, "agent: {}");
+        // The attempt itself, then that it could not be told.
+        assert!(told.recv_timeout(LONG).unwrap() > 1);
+        assert_eq!(told.recv_timeout(LONG), Ok(1));
+        put(&path, &text("/two"));
+        assert_eq!(told.recv_timeout(LONG), Ok(0));
+    }
+
+    #[test]
+    fn it_stops_when_it_is_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("p.yaml");
+        let (tell, told) = channel::<()>();
+        let watcher = watch(&path, pace(LONG.saturating_mul(100)), true, move |_| drop(tell.clone()));
+        drop(watcher);
+        // The thread owned the sender.
+        assert_eq!(told.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
+    }
+}

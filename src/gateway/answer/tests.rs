@@ -59,7 +59,7 @@ fn policy() -> Policy {
         vocabulary: Vocabulary::default(),
         removed_headers: Vec::new(),
         hold: Vec::new(),
-        schemas: Arc::new(Schemas {}),
+        schemas: Arc::new(Schemas::builtin().unwrap()),
         routes: Vec::new(),
     }
 }
@@ -322,6 +322,13 @@ fn a_uai_error_is_sealed_and_addressed_to_the_sender() {
     let error = Message::open(response.body(), root).unwrap();
     let sealed = format!("sha256:{}", error.digest());
     assert_eq!(error.text(&["integrity", "checksum"]), Some(sealed.as_str()));
+    let violations = policy.schemas.violations(&error);
+    let places: Vec<&str> = violations.iter().map(|violation| violation.place.as_str()).collect();
+    assert_eq!(
+        places,
+        ["/profile"],
+        "the envelope fits; its profile has no schema in this version"
+    );
     let id = "00000000-0000-0000-0000-000000000007";
     let expected = format!(
         r#"{{"uai_version":"1.0","profile":"uai.error.v1","message_id":"msg_{id}","source":{{"type":"agent","id":"agt_runtime.consumer","label":"Consumer"}},"target":{{"type":"agent","id":"agt_uaix.publisher","label":"agt_uaix.publisher"}},"conversation":{{"conversation_id":"conv_20260531_agent_standard","turn_id":"turn_{id}","parent_message_id":"msg_uaix_agent_final_0007","sequence":0,"correlation_id":"corr_20260531_agent_standard"}},"delivery":{{"mode":"sync","priority":"interactive","reply_requested":false,"ack_required":false,"idempotency_key":"idem_{id}","fallback_directive":"find out from the agent whether it acted before you send it again"}},"trust":{{"channel":"public-web","auth_scheme":"none"}},"body":{{"title":"No answer from the agent","status":504,"detail":"expected otherwise (outcome: unknown)","instance":"urn:uuid:{id}","code":"ERR_BACKEND_UNAVAILABLE","rule":"backend.timeout","errors":[],"retry":{{"allowed":false,"how":"find out from the agent whether it acted before you send it again"}},"evidence":{{"recorded":true,"message_digest":"{}"}}}},"provenance":{{"trace_id":"trace_{id}","issued_at":"1970-01-01T00:00:00.000000Z","agent_id":"agt_runtime.consumer","lineage":[]}},"integrity":{{"version":1,"algorithm":"sha256","canonicalization":"jcs","checksum":"{sealed}"}},"extensions":[]}}"#,

@@ -25,7 +25,6 @@ pub struct Node<'a> {
 
 /// A JSON value. Depth is bounded by the reader, so dropping a tree cannot exhaust the stack.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the JSON kinds of RFC 8259")]
 pub enum Kind<'a> {
     /// `null`.
     Null,

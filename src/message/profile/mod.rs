@@ -132,6 +132,14 @@ impl Schemas {
         })
     }
 
+    /// The text of a shipped schema: `envelope` or a profile id.
+    pub fn shipped_text(name: &str) -> Option<&'static str> {
+        if name == "envelope" {
+            return Some(ENVELOPE);
+        }
+        BUILTIN.iter().find(|(id, _)| *id == name).map(|(_, text)| *text)
+    }
+
     /// Whether a profile has a schema.
     pub fn knows(&self, profile: &str) -> bool {
         self.profiles.contains_key(profile)

@@ -1,0 +1,114 @@
+//! What judging one message costs: the published final report, issued now and sealed, under `policies/fixture.yaml`.
+//!
+//! `cargo bench --bench judge`. `judge/accept` is the whole way from bytes to verdict; the others are parts of it, and
+//! refusals, which have to cost less.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a bench that cannot be set up has nothing to measure"
+)]
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use jiff::Timestamp;
+use portcullis::config;
+use portcullis::decide::{self, Verdict};
+use portcullis::facts::{Fact, Facts};
+use portcullis::message::canonical;
+use portcullis::message::envelope::Message;
+use portcullis::message::json::{self, Bounds};
+use portcullis::policy::Policy;
+use portcullis::rules::Input;
+use serde_json::{Value, json};
+
+const ISSUED_AT: &str = "2026-05-31T18:00:00Z";
+const NOW: &str = "2026-05-31T18:00:05Z";
+
+fn benches(criterion: &mut Criterion) {
+    let policy = config::from_text("fixture.yaml", include_str!("../policies/fixture.yaml"))
+        .unwrap()
+        .policy;
+    let report = sealed(report());
+    let undeclared = {
+        let mut message = self::report();
+        message
+            .pointer_mut("/body")
+            .unwrap()
+            .as_object_mut()
+            .unwrap()
+            .insert("approved_by".to_owned(), json!("nobody"));
+        sealed(message)
+    };
+    let duplicate = String::from_utf8(report.clone())
+        .unwrap()
+        .replacen('{', r#"{"profile":"x","profile":"y","#, 1);
+    let not_here = {
+        let mut message = self::report();
+        *message.pointer_mut("/target/id").unwrap() = json!("agt_somebody.else");
+        sealed(message)
+    };
+    assert!(
+        matches!(judge(&report, &policy), Some(Verdict::Allow(_))),
+        "the report has to be allowed"
+    );
+
+    let mut group = criterion.benchmark_group("judge");
+    group.throughput(Throughput::Bytes(report.len().try_into().unwrap()));
+    group.bench_function("parse", |bencher| {
+        bencher.iter(|| json::read(black_box(&report), &Bounds::default()).unwrap());
+    });
+    let root = json::read(&report, &Bounds::default()).unwrap();
+    group.bench_function("digest", |bencher| bencher.iter(|| canonical::digest(black_box(&root))));
+    let message = Message::open(&report, root).unwrap();
+    group.bench_function("schema", |bencher| {
+        bencher.iter(|| policy.schemas.violations(black_box(&message)).len());
+    });
+    for (name, bytes) in [
+        ("accept", report.as_slice()),
+        ("refuse undeclared member", &undeclared),
+        ("refuse another agent", &not_here),
+        ("refuse duplicate member", duplicate.as_bytes()),
+    ] {
+        group.bench_function(name, |bencher| bencher.iter(|| judge(black_box(bytes), &policy)));
+    }
+    group.finish();
+}
+
+/// From bytes to verdict; `None` is a refusal of stage 3 or 4.
+fn judge(bytes: &[u8], policy: &Policy) -> Option<Verdict> {
+    let route = policy.routes.first()?;
+    let message = decide::read(bytes, policy).ok()?;
+    let facts = Facts {
+        now: Fact::Known(NOW.parse::<Timestamp>().unwrap()),
+        signature: Fact::Absent,
+        capability_revision: Fact::Absent,
+        idempotency_key: Fact::Absent,
+    };
+    Some(decide::decide(&Input {
+        policy,
+        route,
+        declared: route.messages()?,
+        message: &message,
+        facts: &facts,
+    }))
+}
+
+fn report() -> Value {
+    let mut message: Value = serde_json::from_str(include_str!("../examples/final-report.keyed.json")).unwrap();
+    *message.pointer_mut("/provenance/issued_at").unwrap() = json!(ISSUED_AT);
+    *message.pointer_mut("/body/memory_updates_proposed").unwrap() = json!([]);
+    message
+}
+
+fn sealed(mut message: Value) -> Vec<u8> {
+    let bytes = message.to_string();
+    let digest = canonical::digest(&json::read(bytes.as_bytes(), &Bounds::default()).unwrap());
+    *message.pointer_mut("/integrity/checksum").unwrap() = json!(format!("sha256:{digest}"));
+    message.to_string().into_bytes()
+}
+
+criterion_group!(judging, benches);
+criterion_main!(judging);

@@ -1,0 +1,136 @@
+//! `portcullis explain MESSAGE`: what every rule of the contract says of one message, offline, in contract order.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::Exit;
+use super::offline::{Bench, Judged, Means, read_message};
+use super::screen::{Format, Screen, Tone};
+use crate::contract::Rule;
+use crate::decide::Heard;
+
+/// What `explain` is asked.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The message file; `-` is standard input.
+    message: PathBuf,
+    #[command(flatten)]
+    means: Means,
+}
+
+/// Judges the message and prints the whole table.
+pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
+    let bench = match Bench::set_up(&arguments.means, screen)? {
+        Ok(bench) => bench,
+        Err(exit) => return Ok(exit),
+    };
+    let bytes = match read_message(&arguments.message) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            screen.trouble(&format!("error: {error}"))?;
+            return Ok(Exit::CouldNotRun);
+        }
+    };
+    let judged = bench.judge(&bytes);
+    match screen.format {
+        Format::Json => screen.json(&object(&judged))?,
+        Format::Text => table(&judged, screen)?,
+    }
+    for note in &judged.notes {
+        screen.note(&format!("note: {note}"))?;
+    }
+    Ok(if judged.report.is_allow() {
+        Exit::Fine
+    } else {
+        Exit::Refused
+    })
+}
+
+/// The seven members, and `rules` beside them.
+fn object(judged: &Judged) -> Value {
+    let rules = judged.heard.iter().map(|(rule, heard)| {
+        let findings: Vec<Value> = match heard {
+            Heard::Found(findings) => findings
+                .iter()
+                .map(|finding| {
+                    json!({
+                        "pointer": finding.pointer.as_ref().map(ToString::to_string),
+                        "detail": finding.detail,
+                    })
+                })
+                .collect(),
+            Heard::Passed | Heard::NotRun | Heard::NotBuilt => Vec::new(),
+        };
+        json!({
+            "stage": rule.stage().number(),
+            "rule": rule.id(),
+            "section": rule.section(),
+            "outcome": word(heard),
+            "findings": findings,
+        })
+    });
+    let mut object = judged.report.json();
+    if let Some(members) = object.as_object_mut() {
+        members.insert("rules".to_owned(), rules.collect());
+    }
+    object
+}
+
+fn table(judged: &Judged, screen: &mut Screen) -> io::Result<()> {
+    screen.line(&row("stage", "rule", "section", "outcome"))?;
+    for (rule, heard) in &judged.heard {
+        let tone = match heard {
+            Heard::Passed => Tone::Good,
+            Heard::Found(_) => Tone::Bad,
+            Heard::NotRun | Heard::NotBuilt => Tone::Quiet,
+        };
+        let outcome = screen.tint(tone, word(heard));
+        screen.line(&rule_row(*rule, &outcome))?;
+        if let Heard::Found(findings) = heard {
+            for finding in findings {
+                let place = finding
+                    .pointer
+                    .as_ref()
+                    .map(|place| format!("at \"{place}\": "))
+                    .unwrap_or_default();
+                screen.line(&row("", "", "", &format!("{place}{}", finding.detail)))?;
+            }
+        }
+    }
+    screen.line("")?;
+    let tone = if judged.report.is_allow() {
+        Tone::Good
+    } else {
+        Tone::Bad
+    };
+    let verdict = screen.tint(tone, &judged.report.line());
+    screen.line(&format!("verdict: {verdict}"))?;
+    if let Some(digest) = &judged.report.digest {
+        screen.line(&format!("digest: {digest}"))?;
+    }
+    Ok(())
+}
+
+fn rule_row(rule: Rule, outcome: &str) -> String {
+    row(
+        rule.stage().number(),
+        rule.id(),
+        &format!("§{}", rule.section()),
+        outcome,
+    )
+}
+
+fn row(stage: &str, rule: &str, section: &str, outcome: &str) -> String {
+    format!("{stage:<5}  {rule:<27}  {section:<7}  {outcome}")
+}
+
+const fn word(heard: &Heard) -> &'static str {
+    match heard {
+        Heard::Passed => "passed",
+        Heard::Found(_) => "refused",
+        Heard::NotRun => "not run",
+        Heard::NotBuilt => "not built",
+    }
+}

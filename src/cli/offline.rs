@@ -1,0 +1,331 @@
+//! Judging a message without a gate: the same stages as `run`, as far as bytes alone can tell (contract §4, "Offline").
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::Exit;
+use super::report::Report;
+use super::screen::Screen;
+use crate::config;
+use crate::contract::{Rule, Stage};
+use crate::decide::{self, Heard, Refusal};
+use crate::facts::{Fact, Facts};
+use crate::message::envelope::Message;
+use crate::message::json::Bounds;
+use crate::message::profile::Schemas;
+use crate::policy::{
+    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Policy, Route,
+    Vocabulary,
+};
+use crate::rules::{self, Input};
+
+/// What `explain` and `validate` may be told besides the message.
+#[derive(Debug, clap::Args)]
+pub struct Means {
+    /// Judge by this policy: also the target, profiles, modes, extensions and vocabulary.
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// The route of the policy that takes the message; else the first that takes its profile.
+    #[arg(long, value_name = "NAME", requires = "policy")]
+    route: Option<String>,
+    /// Judge freshness as of this time (RFC 3339).
+    #[arg(long, value_name = "TIME")]
+    at: Option<Timestamp>,
+}
+
+/// A policy and its routes to judge messages by, without a gate around it.
+pub struct Bench {
+    policy: Policy,
+    /// Whether the policy is the operator's, so that what it declares counts.
+    declared: bool,
+    at: Option<Timestamp>,
+    first: Taker,
+    others: Vec<Taker>,
+}
+
+/// A route that takes messages.
+struct Taker {
+    route: Arc<Route>,
+    declared: Messages,
+}
+
+/// What was found out about one message.
+pub struct Judged {
+    /// Every rule of the contract, in table order, with what it said.
+    pub heard: Vec<(Rule, Heard)>,
+    /// Why it would be refused.
+    pub refusal: Option<Refusal>,
+    /// The seven members.
+    pub report: Report,
+    /// What a person should know although it refuses nothing.
+    pub notes: Vec<String>,
+}
+
+impl Bench {
+    /// Sets up what the command line names, or says on the screen why it cannot.
+    pub fn set_up(means: &Means, screen: &mut Screen) -> io::Result<Result<Self, Exit>> {
+        let policy = match &means.policy {
+            Some(file) => match config::load(file) {
+                Ok(config) => config.policy,
+                Err(mistakes) => return super::check::refuse(&mistakes, screen).map(Err),
+            },
+            None => match builtin() {
+                Ok(policy) => policy,
+                Err(error) => {
+                    screen.trouble(&format!("error: {error}"))?;
+                    return Ok(Err(Exit::CouldNotRun));
+                }
+            },
+        };
+        let mut takers: Vec<Taker> = policy.routes.iter().filter_map(Taker::new).collect();
+        if let Some(name) = &means.route {
+            let names: Vec<String> = takers.iter().map(|taker| taker.route.name.clone()).collect();
+            takers.retain(|taker| taker.route.name == *name);
+            if takers.is_empty() {
+                screen.trouble(&format!(
+                    "error: no route `{name}` takes messages; those that do: {}",
+                    names.join(", ")
+                ))?;
+                return Ok(Err(Exit::Usage));
+            }
+        }
+        let mut takers = takers.into_iter();
+        let Some(first) = takers.next() else {
+            screen.trouble("error: no route of this policy takes messages")?;
+            return Ok(Err(Exit::CouldNotRun));
+        };
+        Ok(Ok(Self {
+            policy,
+            declared: means.policy.is_some(),
+            at: means.at,
+            first,
+            others: takers.collect(),
+        }))
+    }
+
+    /// Judges one message.
+    pub fn judge(&self, bytes: &[u8]) -> Judged {
+        match decide::read(bytes, &self.policy) {
+            Ok(message) => self.judge_message(&message),
+            Err(refusal) => Judged {
+                heard: heard_while_reading(&refusal),
+                report: Report::offline(Some(&refusal), None, None),
+                refusal: Some(refusal),
+                notes: Vec::new(),
+            },
+        }
+    }
+
+    fn judge_message(&self, message: &Message<'_>) -> Judged {
+        let facts = Facts {
+            now: self.at.map_or(Fact::Unavailable, Fact::Known),
+            signature: Fact::Absent,
+            capability_revision: Fact::Absent,
+            idempotency_key: Fact::Absent,
+        };
+        let taker = self.taker(message);
+        let input = Input {
+            policy: &self.policy,
+            route: &taker.route,
+            declared: &taker.declared,
+            message,
+            facts: &facts,
+        };
+        let (heard, refusal) = decide::trace(&input, |rule| self.runs(rule));
+        let id = message.id().filter(|id| is_id(id)).map(str::to_owned);
+        Judged {
+            report: Report::offline(refusal.as_ref(), id, Some(message.digest().to_owned())),
+            notes: self.notes(&input, refusal.as_ref()),
+            heard,
+            refusal,
+        }
+    }
+
+    /// The route that takes the message's profile, else the first, which will say why not.
+    fn taker(&self, message: &Message<'_>) -> &Taker {
+        std::iter::once(&self.first)
+            .chain(&self.others)
+            .find(|taker| {
+                let profiles = &taker.declared.profiles;
+                profiles.iter().any(|profile| message.profile() == Some(profile))
+            })
+            .unwrap_or(&self.first)
+    }
+
+    /// Whether bytes alone, and what the command line gave besides, are enough to judge a rule.
+    fn runs(&self, rule: Rule) -> bool {
+        match rule.stage() {
+            Stage::Json | Stage::Envelope | Stage::Semantics => true,
+            Stage::Addressing => self.declared || rule == Rule::AddressingSet,
+            Stage::Capability => match self.declared {
+                true => rule != Rule::CapabilityRevision,
+                false => rule == Rule::ModeUnknown || rule == Rule::ProfileUnknown,
+            },
+            Stage::Schema => rule != Rule::IdempotencyDisagree && rule != Rule::IdempotencyMalformed,
+            // Without a policy the checksum is `declared`: only a digest that does not match refuses.
+            Stage::Integrity => self.declared || rule == Rule::IntegrityMismatch,
+            Stage::Freshness => self.at.is_some() && rule != Rule::ClockUnsteady,
+            Stage::Route
+            | Stage::Limits
+            | Stage::Credentials
+            | Stage::Signature
+            | Stage::Authority
+            | Stage::Replay
+            | Stage::Guards
+            | Stage::Firewall
+            | Stage::Forward
+            | Stage::Answer
+            | Stage::Any => false,
+        }
+    }
+
+    fn notes(&self, input: &Input<'_>, refusal: Option<&Refusal>) -> Vec<String> {
+        let mut notes = Vec::new();
+        if refusal.is_some() {
+            return notes;
+        }
+        match input.message.text(&["integrity", "checksum"]) {
+            None => notes.push("there is no checksum; accepted because integrity is `declared`".to_owned()),
+            Some(checksum) if !is_digest(checksum) => {
+                notes.push("the checksum is a placeholder; accepted because integrity is `declared`".to_owned());
+            }
+            Some(_) => {}
+        }
+        if self.declared {
+            notes.push(format!("judged for route `{}`", input.route.name));
+            if let Some(reason) = rules::hold::reason(input) {
+                notes.push(format!(
+                    "would be held for a person ({}): {reason}",
+                    Rule::HoldRequired.id()
+                ));
+            }
+        }
+        notes
+    }
+}
+
+impl Taker {
+    fn new(route: &Arc<Route>) -> Option<Self> {
+        route.messages().map(|declared| Self {
+            route: Arc::clone(route),
+            declared: declared.clone(),
+        })
+    }
+}
+
+/// The largest message read from a file or standard input; far above any policy's `limits.body`.
+const MESSAGE_MAX: u64 = 64 * 1024 * 1024;
+
+/// The bytes of a message file, `-` for standard input.
+///
+/// # Errors
+/// Why it cannot be read, for the screen.
+pub fn read_message(file: &Path) -> Result<Vec<u8>, String> {
+    let read = |source: &mut dyn Read| {
+        let mut bytes = Vec::new();
+        source
+            .take(MESSAGE_MAX.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
+    };
+    let bytes = if file == Path::new("-") {
+        read(&mut io::stdin().lock())
+    } else {
+        File::open(file).and_then(|mut file| read(&mut file))
+    };
+    match bytes {
+        Ok(bytes) if u64::try_from(bytes.len()).is_ok_and(|length| length <= MESSAGE_MAX) => Ok(bytes),
+        Ok(_) => Err(format!("{}: more than {MESSAGE_MAX} bytes", file.display())),
+        Err(error) => Err(format!("{}: {error}", file.display())),
+    }
+}
+
+/// Whether a text is a digest as contract §7 writes it: `sha256:` and 64 lowercase hex digits.
+fn is_digest(checksum: &str) -> bool {
+    checksum
+        .strip_prefix("sha256:")
+        .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+}
+
+/// Whether a text has the shape of an id (contract §2.3), so that it may be printed.
+fn is_id(text: &str) -> bool {
+    text.len() <= 128
+        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._:/@-".contains(&byte))
+}
+
+/// What each rule said when reading already failed: the stages before are passed, nothing after was asked.
+fn heard_while_reading(refusal: &Refusal) -> Vec<(Rule, Heard)> {
+    let decided = refusal.rule();
+    let hear = |rule: Rule| {
+        if !rule.is_built() {
+            Heard::NotBuilt
+        } else if rule == decided {
+            Heard::Found(refusal.findings().cloned().collect())
+        } else if rule.stage() == Stage::Json && decided.stage() == Stage::Envelope {
+            Heard::Passed
+        } else {
+            Heard::NotRun
+        }
+    };
+    Rule::ALL.iter().map(|rule| (*rule, hear(*rule))).collect()
+}
+
+/// The policy of a judgement without a policy file: the shipped schemas, vocabulary and limits, `integrity: declared`.
+fn builtin() -> Result<Policy, String> {
+    let schemas = Schemas::builtin().map_err(|error| error.to_string())?;
+    let vocabulary = Vocabulary::default();
+    let limits = Limits::default();
+    let route = Route {
+        name: "offline".to_owned(),
+        path: PathPattern::parse("/")?,
+        methods: vec!["POST".to_owned()],
+        body: Body::Messages(Messages {
+            profiles: schemas.profiles().into_iter().map(str::to_owned).collect(),
+            extensions: Vec::new(),
+            modes: vocabulary.mode.clone(),
+            integrity: Integrity::Declared,
+            relaxed_base: false,
+        }),
+        mode: Mode::Enforce,
+        level: Level::L3,
+        media_types: vec!["application/json".to_owned()],
+        body_limit: limits.body,
+        deadline: Deadlines::default().backend,
+        idempotency_required: true,
+        forward_headers: None,
+        pass_credentials: Vec::new(),
+        pass_error_bodies: false,
+        human_review_url: None,
+        result_url: None,
+    };
+    Ok(Policy {
+        revision: String::new(),
+        agent: Agent {
+            ids: Vec::new(),
+            label: String::new(),
+        },
+        public_url: None,
+        public_hosts: Vec::new(),
+        public_origins: Vec::new(),
+        backend: Backend {
+            authority: String::new(),
+            h2c: false,
+        },
+        limits,
+        json: Bounds::default(),
+        deadlines: Deadlines::default(),
+        freshness: Freshness::default(),
+        vocabulary,
+        removed_headers: Vec::new(),
+        hold: Vec::new(),
+        schemas: Arc::new(schemas),
+        routes: vec![Arc::new(route)],
+    })
+}
