@@ -105,7 +105,7 @@ async fn a_drain_lets_the_open_stream_end() {
     rig.backend.does(Does::Hang);
     let asked = tokio::spawn(client.send_request(post("/v1/messages", {
         let mut message = report();
-        message["delivery"]["timeout_ms"] = 100.into();
+        message["delivery"]["timeout_ms"] = 1000.into();
         message.to_string()
     })));
     rig.backend.arrived().await;
