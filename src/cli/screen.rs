@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use serde_json::Value;
+use serde::Serialize;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -55,8 +55,9 @@ impl Screen {
     }
 
     /// One result as one line of JSON.
-    pub fn json(&mut self, value: &Value) -> io::Result<()> {
-        writeln!(self.out, "{value}")
+    pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let line = serde_json::to_string(value)?;
+        writeln!(self.out, "{line}")
     }
 
     /// Text for people that is not a result: with `--output json` it goes to standard error.

@@ -132,7 +132,7 @@ async fn visit(stop: &Stop, gate: SocketAddr, screen: &mut Screen) -> io::Result
 
 fn print(stop: &Stop, report: &Report, screen: &mut Screen) -> io::Result<()> {
     match screen.format {
-        Format::Json => screen.json(&report.json()),
+        Format::Json => screen.json(report),
         Format::Text => {
             let tone = if report.is_allow() { Tone::Good } else { Tone::Bad };
             let line = screen.tint(tone, &report.row());
