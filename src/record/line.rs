@@ -236,3 +236,125 @@ fn short_digest(text: &str) -> String {
     digest.truncate(16);
     digest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Finding, Pointer, Rule};
+
+    const START: &str =
+        r#"{"id":"00000000-0000-0000-0000-000000000007","time":"1970-01-01T00:00:00.000000Z","kind":"verdict""#;
+    const UNPROVEN_ALL: &str =
+        r#""presenter":"unproven","signer":"unproven","actor":"unproven","tenant":"unproven","project":"unproven""#;
+
+    fn text(subject: &Subject, closing: &Closing<'_>) -> String {
+        let line = verdict(Uuid::from_u128(7), Timestamp::UNIX_EPOCH, subject, &End::of(closing));
+        String::from_utf8(line).unwrap()
+    }
+
+    fn closing(outcome: Outcome, status: u16) -> Closing<'static> {
+        Closing {
+            outcome,
+            refusal: None,
+            would: None,
+            status,
+            decision: Duration::from_micros(40),
+            backend: None,
+        }
+    }
+
+    fn end() -> String {
+        format!(
+            r#""gateway_version":"{}","ladder":"uaix-executability-matrix"}}"#,
+            env!("CARGO_PKG_VERSION")
+        )
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let refusal = Refusal::new(Finding::new(Rule::RouteUndeclared, "expected a declared path"));
+        let closing = Closing {
+            refusal: Some(&refusal),
+            ..closing(Outcome::Rejected, 404)
+        };
+        let expected = format!(
+            r#"{START},"body_digest":"{DIGEST_OF_NOTHING}",{UNPROVEN_ALL},"verdict":"rejected","code":"ERR_ROUTE_UNDECLARED","rule":"route.undeclared","status":404,"decision_us":40,{}"#,
+            end() + "\n"
+        );
+        assert_eq!(text(&Subject::default(), &closing), expected);
+    }
+
+    #[test]
+    fn a_whole_record_is_exact() {
+        let subject = Subject {
+            route: Some("inbox".to_owned()),
+            mode: Some("observe"),
+            envelope: Some("canonical"),
+            profile: Some("uai.agent.ack.v1".to_owned()),
+            message_id: Some("msg_1".to_owned()),
+            message_digest: Some("d1".to_owned()),
+            body_digest: Some("d2".to_owned()),
+            sender: Some("agt_a".to_owned()),
+            idempotency_key: Some("key".to_owned()),
+            policy_revision: Some("r1".to_owned()),
+            schema_digest: Some("d3".to_owned()),
+            level: Some("L3"),
+            stage: None,
+        };
+        let finding = Finding::at(
+            Rule::IdentityMalformed,
+            Pointer::from_rfc6901("/source/id"),
+            3,
+            "expected an id",
+        );
+        let would = Refusal::new(finding);
+        let closing = Closing {
+            would: Some(Some(&would)),
+            backend: Some(Duration::from_millis(2)),
+            ..closing(Outcome::Observed, 200)
+        };
+        let expected = format!(
+            r#"{START},"route":"inbox","mode":"observe","envelope":"canonical","profile":"uai.agent.ack.v1","message_id":"msg_1","message_digest":"d1","body_digest":"d2","sender":"agt_a",{UNPROVEN_ALL},"idempotency_key":"2c70e12b7a0646f9","verdict":"observed","status":200,"would":{{"verdict":"rejected","code":"ERR_SCHEMA_VIOLATION","rule":"identity.malformed","trigger":"provenance_mismatch"}},"decision_us":40,"backend_us":2000,"policy_revision":"r1","schema_digest":"d3","gateway_version":"{}","level":"L3","ladder":"uaix-executability-matrix"}}"#,
+            env!("CARGO_PKG_VERSION")
+        );
+        assert_eq!(text(&subject, &closing), expected + "\n");
+    }
+
+    #[test]
+    fn an_observed_allow_would_have_been_one_and_a_refusal_has_its_place() {
+        let observed = Closing {
+            would: Some(None),
+            ..closing(Outcome::Observed, 200)
+        };
+        assert!(text(&Subject::default(), &observed).contains(r#""would":{"verdict":"allow"}"#));
+        let finding = Finding::at(
+            Rule::SchemaType,
+            Pointer::from_rfc6901("/body/a~1b"),
+            3,
+            "expected a string",
+        );
+        let refusal = Refusal::new(finding);
+        let refused = Closing {
+            refusal: Some(&refusal),
+            ..closing(Outcome::Rejected, 422)
+        };
+        let text = text(&Subject::default(), &refused);
+        assert!(
+            text.contains(r#""trigger":"malformed_schema","pointer":"/body/a~1b","status":422"#),
+            "{text}"
+        );
+        assert!(!text.contains("expected a string"));
+    }
+
+    #[test]
+    fn what_is_no_id_is_not_written() {
+        let subject = Subject {
+            message_id: Some("\"}\n{".to_owned()),
+            sender: Some("a sentence".to_owned()),
+            ..Subject::default()
+        };
+        let text = text(&subject, &closing(Outcome::Allow, 200));
+        assert!(!text.contains("message_id") && !text.contains("sender"), "{text}");
+        assert_eq!(text.matches('\n').count(), 1);
+    }
+}
