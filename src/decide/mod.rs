@@ -174,3 +174,6 @@ fn first_with_code(rule: Rule) -> Rule {
         .find(|other| other.stage() == rule.stage() && other.code() == rule.code())
         .unwrap_or(rule)
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use super::Seat;
-use super::intake::too_large;
+use super::intake::{names_what_was_judged, too_large};
 use super::pulse::Open;
 use crate::contract::{Finding, Rule};
 
@@ -36,8 +36,14 @@ async fn read_frames(mut body: Incoming, limit: usize) -> Result<Bytes, Finding>
         let Ok(frame) = frame else {
             return Err(Finding::new(Rule::HttpFraming, "expected a well-formed and whole body"));
         };
-        let Ok(data) = frame.into_data() else {
-            continue;
+        let data = match frame.into_data() {
+            Ok(data) => data,
+            Err(frame) => {
+                if frame.trailers_ref().is_some_and(names_what_was_judged) {
+                    return Err(Finding::new(Rule::HttpFraming, "expected no such field after a body"));
+                }
+                continue;
+            }
         };
         let so_far = first.len().max(all.len());
         if so_far.saturating_add(data.len()) > limit {

@@ -42,6 +42,7 @@ pub struct Case {
     allowed: Vec<String>,
     accepts_uai: bool,
     unread: bool,
+    is_http1: bool,
     entry: Entry,
     tally: Tally,
 }
@@ -77,6 +78,7 @@ impl Case {
             allowed: Vec::new(),
             accepts_uai: false,
             unread: false,
+            is_http1: true,
             entry,
         }
     }
@@ -84,7 +86,15 @@ impl Case {
     /// Looks at the head as far as the answer depends on it.
     pub fn meet(&mut self, head: &Parts, has_body: bool) {
         self.accepts_uai = accepts(&head.headers, "application/uai+json");
-        self.unread = has_body && head.version != Version::HTTP_2;
+        self.is_http1 = head.version != Version::HTTP_2;
+        self.unread = has_body && self.is_http1;
+    }
+
+    /// After a request of doubtful framing nothing on its connection can be told apart any more.
+    pub fn settle(&mut self, ending: &Result<Result<Response<AnswerBody>, Refusal>, Panicked>) {
+        if matches!(ending, Ok(Err(refusal)) if refusal.rule() == Rule::HttpFraming) {
+            self.unread = self.is_http1;
+        }
     }
 
     /// Whether the client's body is left unread, so that the connection has to end with the answer.

@@ -32,6 +32,7 @@ pub struct Handled {
 pub async fn handle(gate: &Arc<Gate>, request: Request<Incoming>) -> Handled {
     let mut case = Case::open(gate);
     let ending = guarded(story(&mut case, request)).await;
+    case.settle(&ending);
     let unread = case.is_unread();
     Handled {
         response: case.close(ending),

@@ -49,12 +49,12 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, rules_found};
+    use super::super::testing::{Row, rules_found};
     use super::*;
 
     #[test]
     fn table() {
-        let table: &[(&str, fn(&mut Case), &[Rule])] = &[
+        let table: &[Row] = &[
             ("one recipient", |_| {}, &[]),
             (
                 "an array of them",

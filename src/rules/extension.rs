@@ -49,13 +49,13 @@ fn listed(words: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, rules_found};
+    use super::super::testing::{Row, rules_found};
     use super::*;
 
     #[test]
     fn table() {
         const X: Rule = Rule::CapabilityExtension;
-        let table: &[(&str, fn(&mut Case), &[Rule])] = &[
+        let table: &[Row] = &[
             ("declared", |_| {}, &[]),
             ("none at all", |case| case.set("/extensions", "[]"), &[]),
             ("not declared", |case| case.declared.extensions = Vec::new(), &[X]),

@@ -95,7 +95,7 @@ fn signed(duration: std::time::Duration) -> SignedDuration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, rules_found};
+    use super::super::testing::{Case, Row, rules_found};
     use super::*;
     use std::time::Duration;
 
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_time_are_computed_with() {
-        let table: &[(&str, fn(&mut Case), &[Rule])] = &[
+        let table: &[Row] = &[
             (
                 "expires at the end",
                 |case| case.set("/delivery/expires_at", "\"9999-12-31T23:59:59Z\""),

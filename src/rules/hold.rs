@@ -58,13 +58,13 @@ fn held(input: &Input<'_>) -> Option<(&'static [&'static str], &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, found, rules_found};
+    use super::super::testing::{Row, found, rules_found};
     use super::*;
 
     #[test]
     fn table() {
         const HELD: &[Rule] = &[Rule::HoldRequired];
-        let table: &[(&str, fn(&mut Case), &[Rule])] = &[
+        let table: &[Row] = &[
             ("a report that proposes memory", |_| {}, HELD),
             (
                 "a report that does not",

@@ -22,7 +22,7 @@ mod revision;
 mod schema;
 mod signature;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use crate::contract::{Finding, Rule, Stage};
 use crate::facts::Facts;

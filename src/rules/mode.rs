@@ -49,7 +49,7 @@ pub(super) fn check_declared(input: &Input<'_>, findings: &mut Vec<Finding>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, rules_found};
+    use super::super::testing::{Row, rules_found};
     use super::*;
 
     #[test]
@@ -58,7 +58,7 @@ mod tests {
             check_known(input, findings);
             check_declared(input, findings);
         };
-        let table: &[(&str, fn(&mut Case), &[Rule])] = &[
+        let table: &[Row] = &[
             ("declared", |_| {}, &[]),
             (
                 "known, not declared",

@@ -58,7 +58,7 @@ fn has_entries(input: &Input<'_>, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, rules_found};
+    use super::super::testing::{Case, Row, rules_found};
     use super::*;
 
     #[test]
@@ -70,7 +70,7 @@ mod tests {
             case.set("/body/validation_evidence", evidence);
         }
         const FOUND: &[Rule] = &[Rule::ReportEvidence];
-        let table: &[(&str, fn(&mut Case), &[Rule])] = &[
+        let table: &[Row] = &[
             ("published final report", |_| {}, &[]),
             ("blank summary", |case| case.set("/body/summary", "\" \""), FOUND),
             (

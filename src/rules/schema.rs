@@ -186,12 +186,12 @@ fn is_at(finding: &Finding, pointer: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, found, rules_found};
+    use super::super::testing::{Case, Row, found, rules_found};
     use super::*;
 
     #[test]
     fn table() {
-        let table: &[(&str, fn(&mut Case), &[Rule])] = &[
+        let table: &[Row] = &[
             ("published final report", |_| {}, &[]),
             ("missing", |case| case.remove("/body/summary"), &[Rule::SchemaRequired]),
             (

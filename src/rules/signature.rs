@@ -98,14 +98,14 @@ fn is_detached_jws(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, rules_found};
+    use super::super::testing::{Row, rules_found};
     use super::*;
 
     #[test]
     fn table() {
         const JWS: &str = "eyJhbGciOiJFZERTQSJ9..c2ln";
         const INSIDE: &str = "\"data:application/jose,eyJhbGciOiJFZERTQSJ9..c2ln\"";
-        let table: &[(&str, fn(&mut Case), &[Rule])] = &[
+        let table: &[Row] = &[
             ("none, and none asked for", |_| {}, &[]),
             (
                 "asked for",

@@ -17,12 +17,18 @@ use crate::policy::{
 
 pub(super) const REPORT: &str = include_str!("../../examples/final-report.keyed.json");
 
+/// What a test changes in a case.
+pub(crate) type Change = fn(&mut Case);
+
+/// A row of a table test: its name, what is changed, what is found.
+pub(super) type Row = (&'static str, Change, &'static [Rule]);
+
 /// One message with everything that a check may look at.
-pub(super) struct Case {
-    pub(super) message: Value,
-    pub(super) policy: Policy,
-    pub(super) declared: Messages,
-    pub(super) facts: Facts<'static>,
+pub(crate) struct Case {
+    pub(crate) message: Value,
+    pub(crate) policy: Policy,
+    pub(crate) declared: Messages,
+    pub(crate) facts: Facts<'static>,
 }
 
 impl Case {
@@ -49,7 +55,7 @@ impl Case {
     }
 
     /// Sets or adds the value at an RFC 6901 pointer.
-    pub(super) fn set(&mut self, pointer: &str, json: &str) {
+    pub(crate) fn set(&mut self, pointer: &str, json: &str) {
         let value = serde_json::from_str(json).unwrap();
         let (parent, name) = pointer.rsplit_once('/').unwrap();
         match self.message.pointer_mut(parent).unwrap() {
@@ -59,7 +65,7 @@ impl Case {
     }
 
     /// Removes the member at an RFC 6901 pointer.
-    pub(super) fn remove(&mut self, pointer: &str) {
+    pub(crate) fn remove(&mut self, pointer: &str) {
         let (parent, name) = pointer.rsplit_once('/').unwrap();
         let object = self.message.pointer_mut(parent).unwrap().as_object_mut().unwrap();
         object.remove(name).unwrap();
@@ -68,21 +74,25 @@ impl Case {
 
 /// What one check finds after `change`.
 pub(super) fn found(check: fn(&Input<'_>, &mut Vec<Finding>), change: impl Fn(&mut Case)) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    judged(change, |input| check(input, &mut findings));
+    findings
+}
+
+/// Lets `judge` see the case after `change`.
+pub(crate) fn judged<T>(change: impl Fn(&mut Case), judge: impl FnOnce(&Input<'_>) -> T) -> T {
     let mut case = Case::new();
     change(&mut case);
     let text = case.message.to_string();
     let root = json::read(text.as_bytes(), &Bounds::default()).unwrap();
     let message = Message::open(text.as_bytes(), root).unwrap();
-    let mut findings = Vec::new();
-    let input = Input {
+    judge(&Input {
         policy: &case.policy,
         route: &route(case.declared.clone()),
         declared: &case.declared,
         message: &message,
         facts: &case.facts,
-    };
-    check(&input, &mut findings);
-    findings
+    })
 }
 
 /// The rules of what one check finds after `change`.

@@ -98,11 +98,12 @@ fn own_is_open(root: &Value, schema: &Value, place: &[Step], budget: &mut u32) -
     };
     match step {
         Step::Element => {
-            let items = ["prefixItems", "items"].map(|keyword| schema.get(keyword));
-            let mut schemas = items.into_iter().flatten().flat_map(|items| match items {
-                Value::Array(list) => list.iter().collect::<Vec<_>>(),
-                single => vec![single],
-            });
+            let listed = schema
+                .get("prefixItems")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
+            let mut schemas = listed.chain(schema.get("items"));
             allows(schema, "array")
                 && (schema.get("items").is_none() || schemas.any(|schema| is_open(root, schema, rest, budget)))
         }

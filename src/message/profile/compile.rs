@@ -3,7 +3,7 @@
 use jsonschema::{Draft, PatternCache, PatternOptions, ValidationOptions, Validator};
 use serde_json::Value;
 
-use super::formats::FORMATS;
+use super::formats::{FORMATS, Format};
 use super::violation::{self, Violation};
 use super::{closed, lint};
 use crate::contract::Pointer;
@@ -34,10 +34,9 @@ impl Compiler {
             .should_ignore_unknown_formats(false)
             .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_MAX))
             .with_pattern_cache(PatternCache::new());
-        let with_formats = |options: ValidationOptions<'static, _, Tree>, (name, check): &(&str, fn(&str) -> bool)| {
-            options.with_format(*name, *check)
-        };
-        Self(FORMATS.iter().fold(options, with_formats))
+        let with_format =
+            |options: ValidationOptions<'static, _, Tree>, (name, check): &Format| options.with_format(*name, *check);
+        Self(FORMATS.iter().fold(options, with_format))
     }
 
     /// One schema from its text.
@@ -52,7 +51,7 @@ impl Compiler {
         }
         let validator = self.0.build(&value).map_err(|error| {
             let place = error.instance_path();
-            format!("{place}: {error}")
+            format!("{place}: {}", error.masked())
         })?;
         Ok(Schema { validator, digest })
     }
@@ -64,7 +63,11 @@ impl Schema {
         if self.validator.is_valid(node) {
             return Vec::new();
         }
-        violation::list(self.validator.iter_errors(node), place)
+        let violations = violation::list(self.validator.iter_errors(node), place);
+        if violations.is_empty() {
+            return vec![violation::unexplained(place)];
+        }
+        violations
     }
 }
 

@@ -2,12 +2,15 @@
 //!
 //! Each takes the text of a string value and says whether it is of the format. None looks anything up.
 
-use std::net::Ipv6Addr;
+use core::net::Ipv6Addr;
 
 use jiff::civil::Date;
 
+/// A format: its name in a schema, and whether a text is of it.
+pub(super) type Format = (&'static str, fn(&str) -> bool);
+
 /// Every format of our own by the name that a schema uses. They replace the validator's formats of the same name.
-pub(super) const FORMATS: &[(&str, fn(&str) -> bool)] = &[
+pub(super) const FORMATS: &[Format] = &[
     ("date-time", is_utc_time),
     ("did", is_did),
     ("https-uri", is_https_uri),

@@ -52,6 +52,14 @@ pub(super) fn list(errors: ErrorIterator<'_>, place: &Pointer) -> Vec<Violation>
     violations
 }
 
+/// For a value that is invalid although no error says why: it must not pass.
+pub(super) fn unexplained(place: &Pointer) -> Violation {
+    Violation {
+        place: place.clone(),
+        fault: Fault::Value("a value that the schema allows".to_owned()),
+    }
+}
+
 fn of_error(error: &ValidationError<'_>, parent: &Pointer) -> Vec<Violation> {
     let place = Pointer::from_rfc6901(format!("{parent}{}", error.instance_path()));
     faults(error.kind())
