@@ -653,6 +653,27 @@ fn files_that_the_policy_names_are_read_from_beside_it() {
     let config = config::load(&path).unwrap();
     assert_eq!(config.server.tls.unwrap().certificate, dir.path().join("a.crt"));
 
+    let own = dir.path().join("own/uai.agent.ack.v1.json");
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/uai.agent.ack.v1.json");
+    fs::copy(shipped, &own).unwrap();
+    assert_eq!(
+        pointers(&path),
+        ["/schemas/dir"],
+        "a shipped profile is replaced only when it is named"
+    );
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        &path,
+        text.replace("{dir: own}", "{dir: own, override: [uai.agent.ack.v1]}"),
+    )
+    .unwrap();
+    let warnings = config::load(&path).unwrap().warnings;
+    assert_eq!(warnings.len(), 1);
+    assert_eq!(warnings[0].pointer, "/schemas/override/0");
+    assert_eq!(warnings[0].message.matches("digest").count(), 2);
+    fs::remove_file(own).unwrap();
+    fs::write(&path, text).unwrap();
+
     fs::write(dir.path().join("own/x.y.v1.json"), "no").unwrap();
     fs::write(dir.path().join("own/x.z.v1.json"), "no").unwrap();
     assert_eq!(pointers(&path), ["/schemas/dir", "/schemas/dir"]);
