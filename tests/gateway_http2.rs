@@ -242,15 +242,7 @@ async fn the_backend_may_speak_h2c() {
     let mut backend = Backend::start().await;
     backend.address = address;
     let text = rig::policy(&backend.url(), SETTINGS, ROUTES).replace("{url: ", "{protocol: h2c, url: ");
-    let config = config::from_text("test.yaml", &text).unwrap_or_else(|mistakes| panic!("{:?}", mistakes.mistakes));
-    let running = Running::start(Setup {
-        config,
-        watched: None,
-        sink: Sink::memory(),
-        clock: rig::clock(),
-    })
-    .await
-    .unwrap();
+    let running = rig::run(&text, Sink::memory()).await;
     let mut client = http2(TcpStream::connect(running.gate()).await.unwrap()).await;
     let body = report().to_string();
     assert_eq!(answer(&mut client, post("/v1/messages", body.clone())).await.0, 200);
