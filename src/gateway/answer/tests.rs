@@ -7,7 +7,8 @@ use crate::contract::{BackendOutcome, Finding, Pointer};
 use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Vocabulary,
+    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, ReviewActions,
+    Vocabulary,
 };
 
 const FINAL_REPORT: &[u8] = include_bytes!("../../../examples/final-report.keyed.json");
@@ -22,6 +23,7 @@ fn route(level: Level) -> Route {
             extensions: Vec::new(),
             modes: Vec::new(),
             integrity: Integrity::Required,
+            operations: Vec::new(),
             relaxed_base: false,
         }),
         mode: Mode::Enforce,
@@ -59,6 +61,7 @@ fn policy() -> Policy {
         vocabulary: Vocabulary::default(),
         removed_headers: Vec::new(),
         hold: Vec::new(),
+        review_actions: ReviewActions::default(),
         schemas: Arc::new(Schemas::builtin().unwrap()),
         routes: Vec::new(),
     }
