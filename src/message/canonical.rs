@@ -2,7 +2,7 @@
 
 use aws_lc_rs::digest;
 
-use super::json::{Kind, Member, Node};
+use super::json::{Kind, Member, Node, hex, write_string};
 
 /// RFC 8785 text of a value, nothing removed.
 pub fn jcs(node: &Node<'_>) -> Vec<u8> {
@@ -143,47 +143,6 @@ fn close(separator: u8, opening: u8, closing: u8, out: &mut Vec<u8>) {
 fn utf16_order(text: &str) -> impl Iterator<Item = u8> {
     text.bytes()
         .map(|byte| if matches!(byte, 0xEE | 0xEF) { byte | 0x10 } else { byte })
-}
-
-/// RFC 8785 §3.2.2.2: only what JSON demands is escaped, in its shortest form.
-fn write_string(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    for run in text.as_bytes().split_inclusive(|byte| needs_escape(*byte)) {
-        match run.split_last() {
-            Some((last, plain)) if needs_escape(*last) => {
-                out.extend(plain);
-                write_escape(*last, out);
-            }
-            Some(_) | None => out.extend(run),
-        }
-    }
-    out.push(b'"');
-}
-
-const fn needs_escape(byte: u8) -> bool {
-    matches!(byte, 0..b' ' | b'"' | b'\\')
-}
-
-fn write_escape(byte: u8, out: &mut Vec<u8>) {
-    let short = match byte {
-        0x08 => b'b',
-        b'\t' => b't',
-        b'\n' => b'n',
-        0x0C => b'f',
-        b'\r' => b'r',
-        b'"' | b'\\' => byte,
-        control => {
-            out.extend(b"\\u00");
-            out.extend([hex(control >> 4), hex(control & 0xF)].map(|digit| u8::try_from(digit).unwrap_or(b'0')));
-            return;
-        }
-    };
-    out.extend([b'\\', short]);
-}
-
-/// The lowercase hex digit of a half byte.
-fn hex(half: u8) -> char {
-    char::from_digit(half.into(), 16).unwrap_or('0')
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ pub(super) struct Schema {
     validator: Validator<Tree>,
     /// SHA-256 of the JCS text, 64 lowercase hex digits.
     pub(super) digest: String,
+    /// The names of `properties` in the order of the text: the keyless order of a body (contract §2.5). Empty when the
+    /// schema has none.
+    pub(super) order: Vec<String>,
 }
 
 /// Bytes that one compiled pattern may take.
@@ -44,7 +47,9 @@ impl Compiler {
     /// # Errors
     /// What is wrong, in words, with a JSON Pointer into the schema where there is one.
     pub(super) fn compile(&self, text: &str) -> Result<Schema, String> {
-        let digest = digest(text)?;
+        let node = strict(text)?;
+        let digest = canonical::sha256_hex(&canonical::jcs(&node));
+        let order = order(&node);
         let value = parse(text)?;
         if let Some(problem) = lint::problem(&value) {
             return Err(problem);
@@ -53,7 +58,11 @@ impl Compiler {
             let place = error.instance_path();
             format!("{place}: {}", error.masked())
         })?;
-        Ok(Schema { validator, digest })
+        Ok(Schema {
+            validator,
+            digest,
+            order,
+        })
     }
 }
 
@@ -89,15 +98,19 @@ fn parse(text: &str) -> Result<Value, String> {
         .map_err(|error| format!("line {}, column {}: expected JSON", error.line(), error.column()))
 }
 
-/// Reads the text as strictly as a message, so that the digest and the validator mean the same members.
-fn digest(text: &str) -> Result<String, String> {
+/// Reads the text as strictly as a message, so that digest, order and validator mean the same members.
+fn strict(text: &str) -> Result<Node<'_>, String> {
     let bounds = Bounds {
         depth: 64,
         ..Bounds::default()
     };
-    let node = json::read(text.as_bytes(), &bounds).map_err(|finding| {
+    json::read(text.as_bytes(), &bounds).map_err(|finding| {
         let place = finding.pointer.unwrap_or_default();
         format!("{place}: {}", finding.detail)
-    })?;
-    Ok(canonical::sha256_hex(&canonical::jcs(&node)))
+    })
+}
+
+fn order(schema: &Node<'_>) -> Vec<String> {
+    let properties = schema.get("properties").and_then(Node::members).unwrap_or_default();
+    properties.iter().map(|member| member.name.to_string()).collect()
 }

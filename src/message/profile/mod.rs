@@ -155,6 +155,12 @@ impl Schemas {
         self.profiles.get(profile).map(|schema| schema.digest.as_str())
     }
 
+    /// The members of a body in keyless order, which is that of the `properties` in its schema (contract §2.5); `None`
+    /// for a profile without a schema.
+    pub fn order(&self, profile: &str) -> Option<&[String]> {
+        self.profiles.get(profile).map(|schema| schema.order.as_slice())
+    }
+
     /// The ids of the profiles shipped in the binary, sorted.
     pub fn shipped() -> impl Iterator<Item = &'static str> {
         BUILTIN.iter().map(|(profile, _)| *profile)
