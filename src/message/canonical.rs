@@ -16,7 +16,17 @@ pub fn canonical_bytes(root: &Node<'_>) -> Vec<u8> {
     text(root, Part::Root)
 }
 
-/// SHA-256 of the canonical bytes, 64 lowercase hex digits.
+/// Canonical bytes of a delivery envelope (contract §7): without `sender.signature`, nothing else removed.
+pub fn delivery_bytes(root: &Node<'_>) -> Vec<u8> {
+    text(root, Part::Delivery)
+}
+
+/// SHA-256 of the canonical bytes of a delivery envelope, 64 lowercase hex digits.
+pub fn delivery_digest(root: &Node<'_>) -> String {
+    sha256_hex(&delivery_bytes(root))
+}
+
+/// SHA-256 of the canonical bytes of a canonical envelope, 64 lowercase hex digits.
 pub fn digest(root: &Node<'_>) -> String {
     sha256_hex(&canonical_bytes(root))
 }
@@ -45,6 +55,10 @@ enum Part {
     Integrity,
     /// An array of closed objects.
     List,
+    /// The delivery envelope.
+    Delivery,
+    /// `sender` of a delivery envelope: without its signature.
+    Sender,
     /// Everything else: written as it stands.
     Open,
 }
@@ -58,8 +72,17 @@ impl Part {
             (Self::Root, "provenance") => Self::Provenance,
             (Self::Root, "integrity") => Self::Integrity,
             (Self::Root, "extensions") | (Self::Provenance, "lineage") => Self::List,
+            (Self::Delivery, "sender") => Self::Sender,
             (
-                Self::Root | Self::Closed | Self::Trust | Self::Provenance | Self::Integrity | Self::List | Self::Open,
+                Self::Root
+                | Self::Closed
+                | Self::Trust
+                | Self::Provenance
+                | Self::Integrity
+                | Self::List
+                | Self::Delivery
+                | Self::Sender
+                | Self::Open,
                 _,
             ) => Self::Open,
         }
@@ -69,7 +92,14 @@ impl Part {
     const fn element(self) -> Self {
         match self {
             Self::List => Self::Closed,
-            Self::Root | Self::Closed | Self::Trust | Self::Provenance | Self::Integrity | Self::Open => Self::Open,
+            Self::Root
+            | Self::Closed
+            | Self::Trust
+            | Self::Provenance
+            | Self::Integrity
+            | Self::Delivery
+            | Self::Sender
+            | Self::Open => Self::Open,
         }
     }
 
@@ -77,7 +107,8 @@ impl Part {
     fn keeps(self, member: &Member<'_>) -> bool {
         let value = &member.value;
         match self {
-            Self::Root | Self::List | Self::Open => true,
+            Self::Root | Self::List | Self::Delivery | Self::Open => true,
+            Self::Sender => member.name != "signature",
             Self::Closed | Self::Provenance => !value.is_null(),
             Self::Integrity => !value.is_null() && member.name != "checksum",
             Self::Trust => {

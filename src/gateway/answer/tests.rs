@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::*;
 use crate::contract::{BackendOutcome, Finding, Pointer};
+use crate::message::envelope::Envelope;
 use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Vocabulary,
+    Agent, Backend, BackendView, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern,
+    Vocabulary,
 };
 
 const FINAL_REPORT: &[u8] = include_bytes!("../../../examples/final-report.keyed.json");
@@ -21,6 +23,9 @@ fn route(level: Level) -> Route {
             profiles: Vec::new(),
             extensions: Vec::new(),
             modes: Vec::new(),
+            envelopes: vec![Envelope::Canonical],
+            payload: None,
+            backend_view: BackendView::Received,
             integrity: Integrity::Required,
             relaxed_base: false,
         }),
@@ -61,6 +66,8 @@ fn policy() -> Policy {
         hold: Vec::new(),
         schemas: Arc::new(Schemas::builtin().unwrap()),
         routes: Vec::new(),
+        dispatch_route: None,
+        capability_revision: String::new(),
     }
 }
 

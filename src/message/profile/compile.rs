@@ -1,5 +1,7 @@
 //! From the text of a schema to a validator over our own tree.
 
+use std::collections::BTreeMap;
+
 use jsonschema::{Draft, PatternCache, PatternOptions, ValidationOptions, Validator};
 use serde_json::Value;
 
@@ -19,6 +21,8 @@ pub(super) struct Schema {
     /// The names of `properties` in the order of the text: the keyless order of a body (contract §2.5). Empty when the
     /// schema has none.
     pub(super) order: Vec<String>,
+    /// The JCS text.
+    pub(super) canonical: String,
 }
 
 /// Bytes that one compiled pattern may take.
@@ -48,7 +52,8 @@ impl Compiler {
     /// What is wrong, in words, with a JSON Pointer into the schema where there is one.
     pub(super) fn compile(&self, text: &str) -> Result<Schema, String> {
         let node = strict(text)?;
-        let digest = canonical::sha256_hex(&canonical::jcs(&node));
+        let canonical = canonical::jcs(&node);
+        let digest = canonical::sha256_hex(&canonical);
         let order = order(&node);
         let value = parse(text)?;
         if let Some(problem) = lint::problem(&value) {
@@ -62,6 +67,7 @@ impl Compiler {
             validator,
             digest,
             order,
+            canonical: String::from_utf8_lossy(&canonical).into_owned(),
         })
     }
 }
@@ -96,6 +102,15 @@ pub(super) fn keeps_closed(builtin: &str, replacement: &str) -> Result<(), Strin
 fn parse(text: &str) -> Result<Value, String> {
     serde_json::from_str(text)
         .map_err(|error| format!("line {}, column {}: expected JSON", error.line(), error.column()))
+}
+
+/// SHA-256 of the JCS text of an object of JCS texts. Names are ids, in ASCII, which sorts like UTF-16.
+pub(super) fn combined_digest(members: &BTreeMap<&str, &str>) -> String {
+    let members: Vec<String> = members
+        .iter()
+        .map(|(id, text)| format!("{}:{text}", Value::from(*id)))
+        .collect();
+    canonical::sha256_hex(format!("{{{}}}", members.join(",")).as_bytes())
 }
 
 /// Reads the text as strictly as a message, so that digest, order and validator mean the same members.
