@@ -10,7 +10,8 @@
 )]
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -319,6 +320,55 @@ fn run_refuses_what_it_cannot_listen_on() {
     let output = portcullis(&["run", "--policy", "policies/strict.yaml", "--listen", "nowhere"]);
     assert_eq!(exit(&output), 3, "{}", stderr(&output));
     assert!(stderr(&output).contains("listen"), "{}", stderr(&output));
+}
+
+#[test]
+fn run_serves_until_it_is_told_to_end() {
+    let arguments = [
+        "run",
+        "--policy",
+        "policies/strict.yaml",
+        "--listen",
+        "127.0.0.1:0",
+        "--admin",
+        "127.0.0.1:0",
+    ];
+    let mut child = command(&arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = said
+        .by_ref()
+        .map_while(Result::ok)
+        .find(|line| line.contains("gate on "))
+        .unwrap_or_else(|| panic!("it never said where it listens"));
+    let (_, addresses) = line.split_once("gate on ").unwrap();
+    let (gate, admin) = addresses.split_once(", admin on ").unwrap();
+    let ask = |address: &str, path: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(ask(admin, "/readyz").starts_with("HTTP/1.1 200"));
+    assert!(ask(gate, "/nowhere").contains("route.undeclared"));
+
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(exit(&output), 0);
+    let record: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
+    assert_eq!(
+        record["rule"], "route.undeclared",
+        "records are what standard output is for"
+    );
 }
 
 #[test]

@@ -9,6 +9,8 @@
 
 mod rig;
 
+use std::sync::Arc;
+
 use rig::backend::{Does, answer, field};
 use rig::{Answer, ROUTES, Rig, SETTINGS, get, post, report, sealed, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -196,4 +198,102 @@ async fn a_client_that_comes_back_is_served_after_a_refusal_on_the_same_connecti
     assert_eq!(Answer::of(&read[..length]).status, 404);
     stream.write_all(get("/v1/status/2", "").as_bytes()).await.unwrap();
     assert_eq!(Answer::read(&mut stream).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_panic_costs_one_request() {
+    let config =
+        portcullis::config::from_text("test.yaml", &rig::policy("http://127.0.0.1:1", SETTINGS, ROUTES)).unwrap();
+    let clock = rig::clock();
+    let sink = portcullis::record::Sink::memory();
+    let policy = Arc::new(portcullis::policy::InForce::new(config.policy, clock.now()));
+    let gate = Arc::new(portcullis::gateway::Gate::new(
+        policy,
+        clock,
+        sink.clone(),
+        portcullis::telemetry::Metrics::new(),
+        |_, _| panic!("a fault"),
+        true,
+    ));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let serving = tokio::spawn(portcullis::gateway::server::serve(gate, listener, None, stopped));
+    for _ in 0..2 {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let page = get("/.well-known/uai/problems/ERR_INTERNAL", "");
+        stream.write_all(page.as_bytes()).await.unwrap();
+        let reply = Answer::read(&mut stream).await;
+        assert_eq!(
+            (reply.status, reply.rule().as_str()),
+            (500, "internal.panic"),
+            "{}",
+            reply.text
+        );
+        assert_eq!(reply.json()["outcome"], "not_sent");
+        assert!(!reply.text.contains("a fault"));
+    }
+    let lines = sink.lines();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines.iter().all(|line| line.contains("internal.panic")));
+    stop.send(true).unwrap();
+    soon(serving).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_inside_its_body_is_aborted() {
+    let rig = Rig::usual().await;
+    let head = "POST /api/orders HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n";
+    for body in ["Content-Length: 9\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n2\r\n{"] {
+        let before = rig.records().len();
+        let mut stream = rig.connect().await;
+        stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        assert_eq!(Answer::read(&mut stream).await.text, "");
+        let records = rig.record_count(before.saturating_add(1)).await;
+        assert_eq!(records[before]["verdict"], "aborted", "{body}");
+    }
+    assert_eq!(rig.backend.bytes(), 0);
+}
+
+#[tokio::test]
+async fn a_bad_head_after_a_good_request_gets_our_answer_too() {
+    let rig = Rig::usual().await;
+    let mut stream = rig.connect().await;
+    let first = get("/v1/status/1", "").replace("Connection: close\r\n", "");
+    stream.write_all(first.as_bytes()).await.unwrap();
+    let mut read = vec![0; 8192];
+    let length = soon(stream.read(&mut read)).await.unwrap();
+    assert_eq!(Answer::of(&read[..length]).status, 200);
+    stream
+        .write_all(b"GET /v1/status/2 HTTP/1.1\r\nBad Name: x\r\n\r\n")
+        .await
+        .unwrap();
+    let reply = Answer::read(&mut stream).await;
+    assert_eq!(
+        (reply.status, reply.rule().as_str()),
+        (400, "http.framing"),
+        "{}",
+        reply.text
+    );
+    assert_eq!(rig.record_count(2).await[1]["rule"], "http.framing");
+}
+
+#[tokio::test]
+async fn nothing_is_forwarded_while_records_are_lost() {
+    let mut rig = Rig::usual().await;
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    rig.restart(portcullis::record::Sink::file(full)).await;
+    // The first loss is found out by the first record.
+    assert_eq!(rig.send(get("/v1/status/1", "")).await.status, 200);
+    let reply = rig.send(get("/v1/status/1", "")).await;
+    assert_eq!(
+        (reply.status, reply.rule().as_str()),
+        (503, "state.unavailable"),
+        "{}",
+        reply.text
+    );
+    assert_eq!(reply.json()["outcome"], "not_sent");
+    assert_eq!(rig.backend.requests().len(), 1);
+    assert!(rig.sink.lost() >= 2);
 }

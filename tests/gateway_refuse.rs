@@ -213,7 +213,7 @@ async fn a_refusal_leaves_the_backend_untouched() {
     for (change, rule, status) in table {
         let mut message = report();
         change(&mut message);
-        rig.refuses(post("/v1/messages", "", message.to_string()), rule, status)
+        rig.refuses(post("/v1/messages", "", sealed(message).to_string()), rule, status)
             .await;
     }
     rig.refuses(

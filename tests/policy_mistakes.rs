@@ -648,6 +648,27 @@ fn files_that_the_policy_names_are_read_from_beside_it() {
     let config = config::load(&path).unwrap();
     assert_eq!(config.server.tls.unwrap().certificate, dir.path().join("a.crt"));
 
+    let own = dir.path().join("own/uai.agent.ack.v1.json");
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/uai.agent.ack.v1.json");
+    fs::copy(shipped, &own).unwrap();
+    assert_eq!(
+        pointers(&path),
+        ["/schemas/dir"],
+        "a shipped profile is replaced only when it is named"
+    );
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        &path,
+        text.replace("{dir: own}", "{dir: own, override: [uai.agent.ack.v1]}"),
+    )
+    .unwrap();
+    let warnings = config::load(&path).unwrap().warnings;
+    assert_eq!(warnings.len(), 1);
+    assert_eq!(warnings[0].pointer, "/schemas/override/0");
+    assert_eq!(warnings[0].message.matches("digest").count(), 2);
+    fs::remove_file(own).unwrap();
+    fs::write(&path, text).unwrap();
+
     fs::write(dir.path().join("own/x.y.v1.json"), "no").unwrap();
     fs::write(dir.path().join("own/x.z.v1.json"), "no").unwrap();
     assert_eq!(pointers(&path), ["/schemas/dir", "/schemas/dir"]);
@@ -669,7 +690,7 @@ proptest! {
     #[test]
     fn no_change_of_a_good_policy_panics(at in 0..GOOD.len(), cut in 0..40_usize, insert in "[ \\-\\[\\]{}:,&*!?'\"a-z0-9\n]{0,12}") {
         let end = (at + cut).min(GOOD.len());
-        let text = format!("{}{insert}{}", &GOOD[..at], &GOOD[end..]);
+        let text = [GOOD.get(..at), Some(&insert), GOOD.get(end..)].into_iter().flatten().collect::<String>();
         if let Err(mistakes) = judge(&text) {
             prop_assert!(!mistakes.mistakes.is_empty());
             prop_assert!(mistakes.mistakes.is_sorted_by_key(|one| (one.line, one.column)));

@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use serde_json::json;
-
 use super::Exit;
 use super::screen::{Format, Screen};
 use crate::config::{self, Mistake, Mistakes};
@@ -30,7 +28,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
         Ok(config) => {
             let effective = config::describe(&config);
             match screen.format {
-                Format::Json => screen.json(&json!(effective))?,
+                Format::Json => screen.json(&effective)?,
                 Format::Text => {
                     let mut text = Vec::new();
                     effective.write(&mut text)?;

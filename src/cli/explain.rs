@@ -3,12 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Exit;
 use super::offline::{Bench, Judged, Means, read_message};
+use super::report::Report;
 use super::screen::{Format, Screen, Tone};
-use crate::contract::Rule;
+use crate::contract::{Finding, Rule};
 use crate::decide::Heard;
 
 /// What `explain` is asked.
@@ -35,7 +37,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
     };
     let judged = bench.judge(&bytes);
     match screen.format {
-        Format::Json => screen.json(&object(&judged))?,
+        Format::Json => screen.json(&explanation(&judged))?,
         Format::Text => table(&judged, screen)?,
     }
     for note in &judged.notes {
@@ -49,33 +51,44 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
 }
 
 /// The seven members, and `rules` beside them.
-fn object(judged: &Judged) -> Value {
-    let rules = judged.heard.iter().map(|(rule, heard)| {
-        let findings: Vec<Value> = match heard {
-            Heard::Found(findings) => findings
-                .iter()
-                .map(|finding| {
-                    json!({
-                        "pointer": finding.pointer.as_ref().map(ToString::to_string),
-                        "detail": finding.detail,
-                    })
-                })
-                .collect(),
+#[derive(Serialize)]
+struct Explanation<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    rules: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    stage: &'static str,
+    rule: &'static str,
+    section: &'static str,
+    outcome: &'static str,
+    findings: Vec<Value>,
+}
+
+fn explanation(judged: &Judged) -> Explanation<'_> {
+    let row = |(rule, heard): &(Rule, Heard)| Row {
+        stage: rule.stage().number(),
+        rule: rule.id(),
+        section: rule.section(),
+        outcome: word(heard),
+        findings: match heard {
+            Heard::Found(findings) => findings.iter().map(finding).collect(),
             Heard::Passed | Heard::NotRun | Heard::NotBuilt => Vec::new(),
-        };
-        json!({
-            "stage": rule.stage().number(),
-            "rule": rule.id(),
-            "section": rule.section(),
-            "outcome": word(heard),
-            "findings": findings,
-        })
-    });
-    let mut object = judged.report.json();
-    if let Some(members) = object.as_object_mut() {
-        members.insert("rules".to_owned(), rules.collect());
+        },
+    };
+    Explanation {
+        report: &judged.report,
+        rules: judged.heard.iter().map(row).collect(),
     }
-    object
+}
+
+fn finding(finding: &Finding) -> Value {
+    json!({
+        "pointer": finding.pointer.as_ref().map(ToString::to_string),
+        "detail": finding.detail,
+    })
 }
 
 fn table(judged: &Judged, screen: &mut Screen) -> io::Result<()> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::contract::Outcome;
 use crate::decide::Refusal;
 
-/// What was decided about one message; absent members are `null` in JSON.
+/// What was decided about one message; absent members are `null` in JSON, the members in this order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The verdict word of contract §5.
@@ -42,11 +42,6 @@ impl Report {
     /// Whether the message would be let through.
     pub fn is_allow(&self) -> bool {
         self.verdict == Outcome::Allow.name()
-    }
-
-    /// The object as JSON.
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::json!(self)
     }
 
     /// Verdict, status, code, rule and pointer in one line, absent ones left out.
@@ -86,7 +81,7 @@ mod tests {
     fn absent_members_are_null() {
         let report = Report::offline(None, None, None);
         assert_eq!(
-            report.json().to_string(),
+            serde_json::to_string(&report).unwrap(),
             r#"{"verdict":"allow","code":null,"rule":null,"pointer":null,"status":null,"message_id":null,"digest":null}"#
         );
         assert!(report.is_allow());

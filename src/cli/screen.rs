@@ -1,8 +1,9 @@
 //! Where commands print: results on standard output, notes and trouble on standard error, colour only for people.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 
-use serde_json::Value;
+use serde::Serialize;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -39,11 +40,11 @@ impl Screen {
     /// The process's own streams. Colour needs a terminal, and no `NO_COLOR` (<https://no-color.org>).
     #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
     pub fn standard(format: Format) -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let no_color = std::env::var_os("NO_COLOR");
         Self {
             format,
-            colour_out: wanted && io::stdout().is_terminal(),
-            colour_err: wanted && io::stderr().is_terminal(),
+            colour_out: wants_colour(no_color.as_deref(), io::stdout().is_terminal()),
+            colour_err: wants_colour(no_color.as_deref(), io::stderr().is_terminal()),
             out: Box::new(io::stdout()),
             err: Box::new(io::stderr()),
         }
@@ -55,8 +56,9 @@ impl Screen {
     }
 
     /// One result as one line of JSON.
-    pub fn json(&mut self, value: &Value) -> io::Result<()> {
-        writeln!(self.out, "{value}")
+    pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let line = serde_json::to_string(value)?;
+        writeln!(self.out, "{line}")
     }
 
     /// Text for people that is not a result: with `--output json` it goes to standard error.
@@ -84,5 +86,22 @@ impl Screen {
         } else {
             word.to_owned()
         }
+    }
+}
+
+fn wants_colour(no_color: Option<&OsStr>, terminal: bool) -> bool {
+    terminal && no_color.is_none_or(OsStr::is_empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_needs_a_terminal_that_may_be_coloured() {
+        assert!(wants_colour(None, true));
+        assert!(wants_colour(Some(OsStr::new("")), true));
+        assert!(!wants_colour(Some(OsStr::new("1")), true));
+        assert!(!wants_colour(None, false));
     }
 }

@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
 
 fn print(name: &str, judged: &Judged, screen: &mut Screen) -> io::Result<()> {
     match screen.format {
-        Format::Json => screen.json(&judged.report.json())?,
+        Format::Json => screen.json(&judged.report)?,
         Format::Text => {
             let tone = if judged.report.is_allow() {
                 Tone::Good

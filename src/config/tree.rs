@@ -63,6 +63,8 @@ pub(super) fn parse(text: &str) -> (Option<Node>, Vec<Mistake>) {
         mistakes: Vec::new(),
     };
     let root = reader.document().ok();
+    // A key is known to be a second one only after its value, in which others may be.
+    reader.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
     (root, reader.mistakes)
 }
 
@@ -378,6 +380,17 @@ mod tests {
             assert!(first.2.contains(words), "{text}: {first:?}");
             assert_eq!((first.0, first.1), (line, column), "{text}: {first:?}");
         }
+    }
+
+    #[test]
+    fn mistakes_stand_in_file_order() {
+        let lines: Vec<usize> = mistakes("a: 1\na:\n  - &x 2\n  - [\n")
+            .iter()
+            .map(|one| one.0)
+            .collect();
+        assert_eq!(lines, [3, 5]);
+        let lines: Vec<usize> = mistakes("a: 1\na:\n  - &x 2\nb: [\n").iter().map(|one| one.0).collect();
+        assert_eq!(lines, [2, 3, 5]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Bodies: a request's read whole within its bounds, an answer's sent whole or streamed.
 
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use super::Seat;
-use super::intake::too_large;
+use super::intake::{names_what_was_judged, too_large};
 use super::pulse::Open;
 use crate::contract::{Finding, Rule};
 
@@ -18,30 +19,68 @@ use crate::contract::{Finding, Rule};
 /// several are put into one buffer.
 ///
 /// # Errors
-/// `json.size`, `http.timeout`, or `http.framing` for a body that is malformed or ends too early.
-pub async fn read(body: Incoming, limit: usize, deadline: Duration) -> Result<Bytes, Finding> {
+/// `json.size`, `http.timeout`, or `http.framing` for a malformed body; or the client left before its end.
+pub async fn read(body: Incoming, limit: usize, deadline: Duration) -> Result<Bytes, Unread> {
     match tokio::time::timeout(deadline, read_frames(body, limit)).await {
         Ok(read) => read,
-        Err(_) => Err(Finding::new(
+        Err(_) => Err(Unread::Refused(Finding::new(
             Rule::HttpTimeout,
             format!("expected the whole body within {} ms", deadline.as_millis()),
-        )),
+        ))),
     }
 }
 
-async fn read_frames(mut body: Incoming, limit: usize) -> Result<Bytes, Finding> {
+/// Why a body was not read to its end.
+#[derive(Debug)]
+pub enum Unread {
+    /// It breaks a rule.
+    Refused(Finding),
+    /// The client left, so that nobody waits for an answer.
+    Left,
+}
+
+/// Whether the client left, told from a body that is malformed.
+fn left(error: &hyper::Error) -> bool {
+    let mut source = std::error::Error::source(error);
+    let mut kind = None;
+    while let Some(cause) = source {
+        kind = kind.or_else(|| cause.downcast_ref::<io::Error>().map(io::Error::kind));
+        source = cause.source();
+    }
+    match kind {
+        Some(kind) => [
+            io::ErrorKind::UnexpectedEof,
+            io::ErrorKind::ConnectionReset,
+            io::ErrorKind::ConnectionAborted,
+            io::ErrorKind::BrokenPipe,
+        ]
+        .contains(&kind),
+        // Without an error of the socket or the chunked coding, HTTP/2 reset the stream or the connection ended.
+        None => true,
+    }
+}
+
+async fn read_frames(mut body: Incoming, limit: usize) -> Result<Bytes, Unread> {
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else {
-            return Err(Finding::new(Rule::HttpFraming, "expected a well-formed and whole body"));
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(error) if left(&error) => return Err(Unread::Left),
+            Err(_) => return Err(malformed("expected a well-formed body")),
         };
-        let Ok(data) = frame.into_data() else {
-            continue;
+        let data = match frame.into_data() {
+            Ok(data) => data,
+            Err(frame) => {
+                if frame.trailers_ref().is_some_and(names_what_was_judged) {
+                    return Err(malformed("expected no field after the body that was judged before it"));
+                }
+                continue;
+            }
         };
         let so_far = first.len().max(all.len());
         if so_far.saturating_add(data.len()) > limit {
-            return Err(too_large(limit));
+            return Err(Unread::Refused(too_large(limit)));
         }
         if so_far == 0 {
             first = data;
@@ -56,6 +95,10 @@ async fn read_frames(mut body: Incoming, limit: usize) -> Result<Bytes, Finding>
         }
     }
     Ok(if all.is_empty() { first } else { all.freeze() })
+}
+
+fn malformed(detail: &'static str) -> Unread {
+    Unread::Refused(Finding::new(Rule::HttpFraming, detail))
 }
 
 /// The body of an answer, and what is held until its last byte is handed over.

@@ -54,6 +54,24 @@ pub struct Case {
     tally: Tally,
 }
 
+/// How a story ends before an answer of the backend.
+#[derive(Debug)]
+pub enum Stop {
+    /// With a typed refusal.
+    Refused(Refusal),
+    /// The client left.
+    Left,
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// An answer, a stop, or a panic.
+pub type Ending = Result<Result<Response<AnswerBody>, Stop>, Panicked>;
+
 /// What a path and method ask for.
 #[derive(Debug)]
 pub enum Place {
@@ -102,8 +120,8 @@ impl Case {
     }
 
     /// After a request of doubtful framing nothing on its connection can be told apart any more.
-    pub fn settle(&mut self, ending: &Result<Result<Response<AnswerBody>, Refusal>, Panicked>) {
-        if matches!(ending, Ok(Err(refusal)) if refusal.rule() == Rule::HttpFraming) {
+    pub fn settle(&mut self, ending: &Ending) {
+        if matches!(ending, Ok(Err(Stop::Refused(refusal))) if refusal.rule() == Rule::HttpFraming) {
             self.unread = self.is_http1;
         }
     }
@@ -184,8 +202,8 @@ impl Case {
         }
     }
 
-    /// Closes the record, then gives the answer.
-    pub fn close(self, ending: Result<Result<Response<AnswerBody>, Refusal>, Panicked>) -> Response<AnswerBody> {
+    /// Closes the record, then gives the answer; `None` when nobody waits for one.
+    pub fn close(self, ending: Ending) -> Option<Response<AnswerBody>> {
         let refusal = match ending {
             Ok(Ok(mut response)) => {
                 let outcome = self.passing();
@@ -193,12 +211,13 @@ impl Case {
                 response.headers_mut().insert(answer::UAI_VERDICT, field);
                 self.tell_revision(response.headers_mut());
                 self.write(outcome, None, response.status().as_u16());
-                return response;
+                return Some(response);
             }
-            Ok(Err(refusal)) => refusal,
+            Ok(Err(Stop::Refused(refusal))) => refusal,
+            Ok(Err(Stop::Left)) => return None,
             Err(Panicked) => self.panicked(),
         };
-        self.refuse(&refusal).map(AnswerBody::whole)
+        Some(self.refuse(&refusal).map(AnswerBody::whole))
     }
 
     /// Closes the record with a refusal, then gives the answer.

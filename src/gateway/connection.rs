@@ -39,7 +39,12 @@ const DRAIN: usize = 4 * 1024 * 1024;
 /// The smallest read buffer that hyper takes.
 const BUFFER_MIN: usize = 8 * 1024;
 
-type Answered = Pin<Box<dyn Future<Output = Result<Response<AnswerBody>, hyper::Error>> + Send>>;
+type Answered = Pin<Box<dyn Future<Output = Result<Response<AnswerBody>, Left>> + Send>>;
+
+/// The client left, so HTTP closes its connection or stream without an answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the client left")]
+struct Left;
 
 /// Serves one connection to its end. `stop` turns true when the gate drains.
 pub async fn serve(gate: Arc<Gate>, stream: TcpStream, tls: Option<TlsAcceptor>, stop: watch::Receiver<bool>) {
@@ -234,10 +239,8 @@ async fn serve_http2(
 fn service(
     gate: &Arc<Gate>,
     pulse: &Arc<Pulse>,
-) -> impl Service<Request<Incoming>, Response = Response<AnswerBody>, Error = hyper::Error, Future = Answered>
-+ Unpin
-+ Send
-+ use<> {
+) -> impl Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Left, Future = Answered> + Unpin + Send + use<>
+{
     let (gate, pulse) = (Arc::clone(gate), Arc::clone(pulse));
     service_fn(move |mut request: Request<Incoming>| -> Answered {
         let open = pulse.begin();
@@ -246,7 +249,7 @@ fn service(
         }
         let (gate, pulse) = (Arc::clone(&gate), Arc::clone(&pulse));
         Box::pin(async move {
-            let handled = handle(&gate, request).await;
+            let handled = handle(&gate, request).await.ok_or(Left)?;
             if handled.unread {
                 pulse.leave_unread();
             }

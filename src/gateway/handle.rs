@@ -8,8 +8,8 @@ use http::{Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
 
-use super::body::{self, AnswerBody};
-use super::case::{Case, Place};
+use super::body::{self, AnswerBody, Unread};
+use super::case::{Case, Place, Stop};
 use super::guard::guarded;
 use super::headers::{Own, forwarded};
 use super::judge::{Judged, judge};
@@ -28,16 +28,14 @@ pub struct Handled {
     pub unread: bool,
 }
 
-/// Answers one request and leaves its one record, whatever happens.
-pub async fn handle(gate: &Arc<Gate>, request: Request<Incoming>) -> Handled {
+/// Answers one request and leaves its one record, whatever happens; `None` when the client left.
+pub async fn handle(gate: &Arc<Gate>, request: Request<Incoming>) -> Option<Handled> {
     let mut case = Case::open(gate);
     let ending = guarded(story(&mut case, request)).await;
     case.settle(&ending);
     let unread = case.is_unread();
-    Handled {
-        response: case.close(ending),
-        unread,
-    }
+    let response = case.close(ending)?;
+    Some(Handled { response, unread })
 }
 
 /// Answers a head that HTTP itself could not read.
@@ -50,14 +48,14 @@ pub fn abandon(gate: &Arc<Gate>) {
     drop(Case::open(gate));
 }
 
-async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<AnswerBody>, Refusal> {
+async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<AnswerBody>, Stop> {
     let (head, body) = request.into_parts();
     case.meet(&head, !body.is_end_stream());
 
     // Stage 1: one reading of the head, one declared place.
     intake::head(&head, &case.policy)?;
     let route = match case.place(&head)? {
-        Place::Problem(name) => return case.problem(&name, &head),
+        Place::Problem(name) => return Ok(case.problem(&name, &head)?),
         Place::Route(route) => route,
     };
     intake::declared(&head, &route)?;
@@ -101,23 +99,21 @@ async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<A
     // Stage 17: what the backend said is judged too.
     case.reach(Stage::Answer);
     let answer = answered.map_err(reply::failed)?;
-    reply::checked(case, &route, &judged.question, answer, seat)
+    Ok(reply::checked(case, &route, &judged.question, answer, seat)?)
 }
 
 /// A read brings no body; anything else brings at most what its route takes.
-async fn read(body: Incoming, route: &Route, case: &Case) -> Result<Bytes, Refusal> {
-    let deadline = case.policy.deadlines.body;
-    if !route.is_read() {
-        return body::read(body, route.body_limit, deadline).await.map_err(Refusal::new);
-    }
-    match body::read(body, 0, deadline).await {
-        Ok(nothing) => Ok(nothing),
-        Err(finding) if finding.rule == Rule::JsonSize => Err(Refusal::new(Finding::new(
-            Rule::HttpFraming,
-            "expected no body on a route that is read",
-        ))),
-        Err(finding) => Err(Refusal::new(finding)),
-    }
+async fn read(body: Incoming, route: &Route, case: &Case) -> Result<Bytes, Stop> {
+    let limit = if route.is_read() { 0 } else { route.body_limit };
+    let finding = match body::read(body, limit, case.policy.deadlines.body).await {
+        Ok(bytes) => return Ok(bytes),
+        Err(Unread::Left) => return Err(Stop::Left),
+        Err(Unread::Refused(finding)) if route.is_read() && finding.rule == Rule::JsonSize => {
+            Finding::new(Rule::HttpFraming, "expected no body on a route that is read")
+        }
+        Err(Unread::Refused(finding)) => finding,
+    };
+    Err(Stop::Refused(Refusal::new(finding)))
 }
 
 fn outgoing(case: &Case, head: &Parts, route: &Route, judged: &Judged) -> Outgoing {

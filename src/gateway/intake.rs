@@ -62,6 +62,12 @@ pub fn claims(headers: &HeaderMap) -> Result<(), Refusal> {
     refuse([fields::asserted(headers)])
 }
 
+/// Whether trailers name a field that was judged in the head, so that a reader who merges them sees another request
+/// (RFC 9110 §6.5.1).
+pub fn names_what_was_judged(trailers: &HeaderMap) -> bool {
+    trailers.keys().any(|name| fields::is_judged(name.as_str()))
+}
+
 /// `json.size` of a body of more than `limit` bytes.
 pub fn too_large(limit: usize) -> Finding {
     Finding::new(Rule::JsonSize, format!("expected a body of at most {limit} bytes"))

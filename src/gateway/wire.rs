@@ -177,7 +177,6 @@ impl Wire {
             self.head.push(*byte);
             if self.head.ends_with(b"\n\r\n") || self.head.ends_with(b"\n\n") {
                 self.head_is_whole = true;
-                self.waiting = Waiting::Story;
                 self.pulse.put_head(RawHead::new(std::mem::take(&mut self.head)));
                 return;
             }

@@ -3,6 +3,7 @@
 #![allow(
     dead_code,
     unreachable_pub,
+    clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
@@ -75,18 +76,15 @@ impl Rig {
 
     /// In front of this backend.
     pub async fn before(backend: Backend, settings: &str, routes: &str) -> Self {
-        let text = policy(&backend.url(), settings, routes);
-        let config = config::from_text("test.yaml", &text).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
         let sink = Sink::memory();
-        let running = Running::start(Setup {
-            config,
-            watched: None,
-            sink: sink.clone(),
-            clock: clock(),
-        })
-        .await
-        .unwrap();
+        let running = run(&policy(&backend.url(), settings, routes), sink.clone()).await;
         Self { running, backend, sink }
+    }
+
+    /// The usual gate again, with records that go elsewhere.
+    pub async fn restart(&mut self, sink: Sink) {
+        self.running = run(&policy(&self.backend.url(), SETTINGS, ROUTES), sink.clone()).await;
+        self.sink = sink;
     }
 
     /// A connection to the gate.
@@ -186,6 +184,18 @@ impl Answer {
     pub fn rule(&self) -> String {
         self.json()["rule"].as_str().unwrap_or_default().to_owned()
     }
+}
+
+/// A gate with this policy.
+pub async fn run(text: &str, sink: Sink) -> Running {
+    Running::start(Setup {
+        config: config::from_text("test.yaml", text).unwrap_or_else(|mistakes| panic!("{:?}", mistakes.mistakes)),
+        watched: None,
+        sink,
+        clock: clock(),
+    })
+    .await
+    .unwrap()
 }
 
 /// The whole policy text.

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use backend::Backend;
 use bytes::Bytes;
+use tokio::signal::unix::{SignalKind, signal};
 use tour::Stop;
 
 use super::Exit;
@@ -106,7 +107,11 @@ async fn serve(running: &Running, place: &Place, stops: &[Stop], screen: &mut Sc
             file.display()
         ))?;
     }
-    tokio::signal::ctrl_c().await
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted,
+        _ = terminate.recv() => Ok(()),
+    }
 }
 
 /// Sends one stop and prints what came of it; whether it went as it has to.
@@ -132,7 +137,7 @@ async fn visit(stop: &Stop, gate: SocketAddr, screen: &mut Screen) -> io::Result
 
 fn print(stop: &Stop, report: &Report, screen: &mut Screen) -> io::Result<()> {
     match screen.format {
-        Format::Json => screen.json(&report.json()),
+        Format::Json => screen.json(report),
         Format::Text => {
             let tone = if report.is_allow() { Tone::Good } else { Tone::Bad };
             let line = screen.tint(tone, &report.row());

@@ -54,6 +54,13 @@ pub fn asserted(headers: &HeaderMap) -> Option<Finding> {
         })
 }
 
+/// Whether a field takes part in a judgement, so that nothing may remove or repeat it.
+pub fn is_judged(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    let framing = ["host", "authorization", "transfer-encoding"];
+    name.starts_with("uai-") || name.starts_with("content-") || framing.contains(&name.as_str())
+}
+
 fn field_fault(headers: &HeaderMap) -> Option<&'static str> {
     if headers.keys().any(|name| name.as_str().contains('_')) {
         return Some("expected field names without `_`");
@@ -70,10 +77,7 @@ fn field_fault(headers: &HeaderMap) -> Option<&'static str> {
         return Some("expected field names in `Connection`");
     }
     connection_names(headers)
-        .any(|name| {
-            let name = name.to_ascii_lowercase().replace('_', "-");
-            name.starts_with("uai-") || name.starts_with("content-") || name == "authorization" || name == "host"
-        })
+        .any(is_judged)
         .then_some("expected `Connection` not to name `UAI-*`, `Authorization`, `Content-*` or `Host`")
 }
 
