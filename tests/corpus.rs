@@ -29,7 +29,7 @@ use portcullis::message::json::{self, Bounds};
 use portcullis::message::{canonical, keyless, profile::Schemas};
 use portcullis::policy::{
     Agent, Backend, BackendView, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern,
-    Payload, Policy, Route, Vocabulary,
+    Payload, Policy, ReviewActions, Route, Vocabulary,
 };
 use portcullis::rules::Input;
 use serde::Deserialize;
@@ -76,6 +76,13 @@ struct PolicyChange {
     profiles: Option<Vec<String>>,
     extensions: Option<Vec<String>>,
     modes: Option<Vec<String>>,
+    #[serde(default)]
+    operations: Vec<String>,
+    #[serde(default)]
+    relax_base: bool,
+    level: Option<String>,
+    #[serde(default)]
+    review_actions: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     hold: Vec<String>,
     max_lifetime_s: Option<u64>,
@@ -314,7 +321,8 @@ fn policy(change: &PolicyChange) -> Policy {
             Some("declared") => Integrity::Declared,
             Some(other) => panic!("integrity `{other}`"),
         },
-        relaxed_base: false,
+        operations: change.operations.clone(),
+        relaxed_base: change.relax_base,
     };
     let route = Route {
         name: "case".to_owned(),
@@ -330,7 +338,12 @@ fn policy(change: &PolicyChange) -> Policy {
             Some("observe") => Mode::Observe,
             Some(other) => panic!("mode `{other}`"),
         },
-        level: Level::L3,
+        level: match change.level.as_deref() {
+            None => Level::L3,
+            Some("L4") => Level::L4,
+            Some("L6") => Level::L6,
+            Some(other) => panic!("level `{other}`"),
+        },
         media_types: vec!["application/json".to_owned()],
         body_limit: 256 * 1024,
         deadline: Duration::from_secs(30),
@@ -364,11 +377,24 @@ fn policy(change: &PolicyChange) -> Policy {
         vocabulary: vocabulary(&change.vocabulary),
         removed_headers: Vec::new(),
         hold: change.hold.clone(),
+        review_actions: review_actions(&change.review_actions),
         schemas: schemas(),
         routes: vec![Arc::new(route)],
         dispatch_route: change.dispatch.is_some_and(|is| is).then(|| "case".to_owned()),
         capability_revision: change.capability_revision.clone().unwrap_or_default(),
     }
+}
+
+fn review_actions(added: &BTreeMap<String, Vec<String>>) -> ReviewActions {
+    let mut actions = ReviewActions::default();
+    for (kind, words) in added {
+        match kind.as_str() {
+            "execution" => actions.execution.extend(words.iter().cloned()),
+            "credential" => actions.credential.extend(words.iter().cloned()),
+            other => panic!("review_actions `{other}`"),
+        }
+    }
+    actions
 }
 
 fn vocabulary(added: &BTreeMap<String, Vec<String>>) -> Vocabulary {

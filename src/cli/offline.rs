@@ -19,7 +19,7 @@ use crate::message::json::Bounds;
 use crate::message::profile::Schemas;
 use crate::policy::{
     Agent, Backend, BackendView, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern,
-    Payload, Policy, Route, Vocabulary,
+    Payload, Policy, ReviewActions, Route, Vocabulary,
 };
 use crate::rules::{self, Input};
 
@@ -343,6 +343,7 @@ fn builtin() -> Result<Policy, String> {
             payload: Some(Payload::Any),
             backend_view: BackendView::Received,
             integrity: Integrity::Declared,
+            operations: Vec::new(),
             relaxed_base: false,
         }),
         mode: Mode::Enforce,
@@ -377,6 +378,7 @@ fn builtin() -> Result<Policy, String> {
         vocabulary,
         removed_headers: Vec::new(),
         hold: Vec::new(),
+        review_actions: ReviewActions::default(),
         schemas: Arc::new(schemas),
         routes: vec![Arc::new(route)],
         dispatch_route: None,

@@ -98,6 +98,7 @@ fn judge(case: &Case, route: &Route, question: &Question, head: &Parts, bytes: &
         payload: None,
         backend_view: BackendView::Received,
         integrity: Integrity::Declared,
+        operations: Vec::new(),
         relaxed_base: false,
     };
     let declared = route.messages().unwrap_or(&undeclared);

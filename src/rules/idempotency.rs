@@ -184,6 +184,7 @@ mod tests {
                 payload: None,
                 backend_view: crate::policy::BackendView::Received,
                 integrity: crate::policy::Integrity::Required,
+                operations: Vec::new(),
                 relaxed_base: false,
             });
             legacy.body = crate::policy::Body::Legacy;

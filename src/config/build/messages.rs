@@ -9,7 +9,7 @@ use crate::policy::{BackendView, Integrity, Messages, Payload};
 
 /// Keys of a route that takes messages, and of the canonical envelope among them.
 const KEYS: &[&str] = &["envelopes", "payload", "modes", "extensions", "backend_view"];
-const CANONICAL_KEYS: &[&str] = &["profiles", "integrity", "relax_base"];
+const CANONICAL_KEYS: &[&str] = &["profiles", "operations", "integrity", "relax_base"];
 
 /// `None` on a route that takes none.
 pub(super) fn declared(
@@ -42,6 +42,8 @@ pub(super) fn declared(
     unique(&profiles, &format!("{at}/profiles"), "profiles", report);
     unique(&extensions, &format!("{at}/extensions"), "extensions", report);
     unique(&modes, &format!("{at}/modes"), "modes", report);
+    let operations = ids(&raw.operations);
+    unique(&operations, &format!("{at}/operations"), "operations", report);
     for (index, id) in raw.profiles.iter().flatten().enumerate() {
         let pointer = format!("{at}/profiles/{index}");
         schemas::known(id, &pointer, "profiles", around.schemas, report);
@@ -53,6 +55,7 @@ pub(super) fn declared(
         profiles,
         extensions,
         modes,
+        operations,
         envelopes,
         integrity: match raw.integrity {
             None | Some(raw::Integrity::Required) => Integrity::Required,

@@ -7,12 +7,13 @@ mod closed;
 mod compile;
 mod formats;
 mod lint;
+mod shipped;
 mod violation;
 
 use std::collections::BTreeMap;
 
 use compile::Schema;
-pub use formats::is_time;
+pub use formats::{is_time, is_uri};
 pub use violation::{Fault, Violation};
 
 use super::envelope::Message;
@@ -38,52 +39,6 @@ pub struct SchemaError {
     pub problem: String,
 }
 
-/// The shipped schemas that are no profile's: name and text.
-const OTHERS: [(&str, &str); 3] = [
-    ("envelope", include_str!("../../../schemas/envelope.json")),
-    ("delivery", include_str!("../../../schemas/delivery.json")),
-    (ACK_PAYLOAD, include_str!("../../../schemas/ack-payload.json")),
-];
-
-/// The acknowledgement payload of a delivery envelope (contract §2.4), which a policy names `ack`.
-const ACK_PAYLOAD: &str = "ack-payload";
-
-/// The profiles shipped in the binary: id and schema text.
-const BUILTIN: &[(&str, &str)] = &[
-    (
-        "uai.agent.ack.v1",
-        include_str!("../../../schemas/uai.agent.ack.v1.json"),
-    ),
-    (
-        "uai.agent.blocker.v1",
-        include_str!("../../../schemas/uai.agent.blocker.v1.json"),
-    ),
-    (
-        "uai.agent.correction.v1",
-        include_str!("../../../schemas/uai.agent.correction.v1.json"),
-    ),
-    (
-        "uai.agent.final-report.v1",
-        include_str!("../../../schemas/uai.agent.final-report.v1.json"),
-    ),
-    (
-        "uai.agent.handoff.v1",
-        include_str!("../../../schemas/uai.agent.handoff.v1.json"),
-    ),
-    (
-        "uai.agent.memory-proposal.v1",
-        include_str!("../../../schemas/uai.agent.memory-proposal.v1.json"),
-    ),
-    (
-        "uai.agent.message.v1",
-        include_str!("../../../schemas/uai.agent.message.v1.json"),
-    ),
-    (
-        "uai.agent.task-status.v1",
-        include_str!("../../../schemas/uai.agent.task-status.v1.json"),
-    ),
-];
-
 impl Schemas {
     /// The schemas shipped in the binary.
     ///
@@ -102,7 +57,7 @@ impl Schemas {
         let compiler = compile::Compiler::new();
         let mut profiles = BTreeMap::new();
         for (profile, text) in files {
-            let builtin = BUILTIN.iter().find(|(id, _)| id == profile);
+            let builtin = shipped::PROFILES.iter().find(|(id, _)| id == profile);
             let error = |problem: String| SchemaError {
                 profile: profile.clone(),
                 problem,
@@ -126,18 +81,18 @@ impl Schemas {
                 problem: "is overridden by no file".to_owned(),
             });
         }
-        let shipped = |profile: &str, text: &str| {
+        let builtin = |profile: &str, text: &str| {
             compiler.compile(text).map_err(|problem| SchemaError {
                 profile: profile.to_owned(),
                 problem,
             })
         };
-        for (profile, text) in BUILTIN {
+        for (profile, text) in shipped::PROFILES {
             if !profiles.contains_key(*profile) {
-                profiles.insert((*profile).to_owned(), shipped(profile, text)?);
+                profiles.insert((*profile).to_owned(), builtin(profile, text)?);
             }
         }
-        let [envelope, delivery, ack_payload] = OTHERS.map(|(name, text)| shipped(name, text));
+        let [envelope, delivery, ack_payload] = shipped::OTHERS.map(|(name, text)| builtin(name, text));
         Ok(Self {
             envelope: envelope?,
             delivery: delivery?,
@@ -148,7 +103,7 @@ impl Schemas {
 
     /// The text of a shipped schema: `envelope`, `delivery`, `ack-payload` or a profile id.
     pub fn shipped_text(name: &str) -> Option<&'static str> {
-        let mut shipped = OTHERS.iter().chain(BUILTIN);
+        let mut shipped = shipped::OTHERS.iter().chain(shipped::PROFILES);
         shipped.find(|(id, _)| *id == name).map(|(_, text)| *text)
     }
 
@@ -175,7 +130,7 @@ impl Schemas {
 
     /// The ids of the profiles shipped in the binary, sorted.
     pub fn shipped() -> impl Iterator<Item = &'static str> {
-        BUILTIN.iter().map(|(profile, _)| *profile)
+        shipped::PROFILES.iter().map(|(profile, _)| *profile)
     }
 
     /// Everything in which a canonical envelope and its body break their schemas; empty when both are valid. A profile
@@ -261,7 +216,7 @@ mod tests {
     #[test]
     fn the_shipped_schemas_compile() {
         let schemas = Schemas::builtin().unwrap();
-        assert_eq!(schemas.profiles().len(), 8);
+        assert_eq!(schemas.profiles().len(), 22);
         assert!(schemas.profiles().iter().eq(&Schemas::shipped().collect::<Vec<_>>()));
         assert_eq!(schemas.digest(ACK).unwrap().len(), 64);
         assert!(!schemas.knows("uai.agent.ack.v2"));
