@@ -12,7 +12,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use portcullis::message::envelope::{Envelope, Form};
 use portcullis::message::json::{self, Bounds};
+use portcullis::message::keyless::{Field, ROOT, Slot};
 use portcullis::message::profile::Schemas;
 use portcullis::{config, decide};
 use serde_json::Value;
@@ -95,12 +97,62 @@ fn every_example_message_reads_and_the_handoff_carries_its_own_digest() {
     for entry in fs::read_dir(root().join("examples")).expect("examples/") {
         let file = entry.unwrap().path();
         let bytes = fs::read(&file).unwrap();
-        let message = decide::read(&bytes, &policy).unwrap_or_else(|refusal| panic!("{}: {refusal:?}", file.display()));
+        let message = decide::read(&bytes, &policy, Form::Keyed, &[Envelope::Canonical])
+            .unwrap_or_else(|refusal| panic!("{}: {refusal:?}", file.display()));
         if file.ends_with("handoff.keyed.json") {
             let stated = message.text(&["integrity", "checksum"]).unwrap();
             assert_eq!(stated, format!("sha256:{}", message.digest()));
         }
     }
+}
+
+/// Contract §2.5: the tables of the document tell the order that the code goes by.
+#[test]
+fn the_contract_tells_the_order_of_the_keyless_form() {
+    let text = fs::read_to_string(root().join("docs/contract.md")).unwrap();
+    let row = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(&format!("| {name} |")));
+        line.unwrap_or_else(|| panic!("no row for {name}"))
+            .split('|')
+            .nth(2)
+            .unwrap()
+    };
+    let envelope = text
+        .lines()
+        .find(|line| line.starts_with("Twelve root members"))
+        .unwrap();
+    let at = text.find(envelope).unwrap();
+    let sentence = text.get(at..).unwrap().split(". ").next().unwrap();
+    assert_eq!(outer(sentence), names(ROOT));
+    for field in ROOT {
+        match field.slot {
+            Slot::Value | Slot::Body => {}
+            Slot::Object(fields) if field.name == "source" || field.name == "target" => {
+                assert_eq!(outer(row("`source`, `target`")), names(fields));
+            }
+            Slot::Object(fields) => assert_eq!(outer(row(&format!("`{}`", field.name))), names(fields)),
+            Slot::List(fields) => assert_eq!(outer(row(&format!("`{}[]`", field.name))), names(fields)),
+        }
+    }
+}
+
+fn names(fields: &[Field]) -> Vec<&str> {
+    fields.iter().map(|field| field.name).collect()
+}
+
+/// The words in backticks that stand outside braces.
+fn outer(cell: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let mut words = Vec::new();
+    for (index, part) in cell.split('`').enumerate() {
+        if index % 2 == 0 {
+            let count = |brace| part.matches(brace).count();
+            depth = (depth + count('{')) - count('}');
+        } else if depth == 0 && !part.starts_with('{') {
+            words.push(part);
+        }
+    }
+    words
 }
 
 /// The keyless form is built from this order, so the contract and the schemas have to tell the same one.

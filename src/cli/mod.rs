@@ -2,6 +2,7 @@
 
 mod check;
 mod completions;
+mod convert;
 mod demo;
 mod explain;
 mod offline;
@@ -41,7 +42,9 @@ enum Command {
     Explain(explain::Arguments),
     /// Judge messages offline, one verdict each.
     Validate(validate::Arguments),
-    /// Print a JSON Schema: of the policy file, the envelope or a profile.
+    /// Print a message in its keyed or keyless form.
+    Convert(convert::Arguments),
+    /// Print a JSON Schema, or with `--policy` the capability document.
     Schema(schema::Arguments),
     /// Print a completion script for a shell.
     Completions(completions::Arguments),
@@ -81,6 +84,7 @@ pub fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments, &mut screen),
         Command::Explain(arguments) => explain::run(&arguments, &mut screen),
         Command::Validate(arguments) => validate::run(&arguments, &mut screen),
+        Command::Convert(arguments) => convert::run(&arguments, &mut screen),
         Command::Schema(arguments) => schema::run(&arguments, &mut screen),
         Command::Completions(arguments) => completions::run(&arguments, &mut screen),
     };

@@ -1,6 +1,11 @@
-//! The schemas in the binary: the envelope's, and one file of `schemas/` for each profile of contract §3.
+//! The schemas in the binary: those of the envelopes, and one file of `schemas/` for each profile of contract §3.
 
-pub(super) const ENVELOPE: &str = include_str!("../../../schemas/envelope.json");
+/// The schemas that are no profile's: name and text. A policy names the last one, an acknowledgement's payload, `ack`.
+pub(super) const OTHERS: [(&str, &str); 3] = [
+    ("envelope", include_str!("../../../schemas/envelope.json")),
+    ("delivery", include_str!("../../../schemas/delivery.json")),
+    ("ack-payload", include_str!("../../../schemas/ack-payload.json")),
+];
 
 /// Pairs each id with the text of the file that bears its name, so that the two cannot differ.
 macro_rules! shipped {
