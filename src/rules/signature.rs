@@ -36,7 +36,9 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
     let in_message = input
         .message
         .text(REFERENCE)
-        .and_then(|text| text.strip_prefix("data:application/jose,"));
+        .filter(|text| text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")))
+        // A signature in any other spelling of its type is one too, and a malformed one.
+        .map(|text| text.strip_prefix("data:application/jose,").unwrap_or(text));
     let at_reference = |rule, detail: &str| place::finding(input, rule, REFERENCE, detail);
     let in_field = match input.facts.signature {
         Fact::Known(jws) => Some(jws),
@@ -121,6 +123,31 @@ mod tests {
                 "in the message",
                 |case| case.set("/trust/signature_ref", INSIDE),
                 &[Rule::SignatureKeyUnknown],
+            ),
+            (
+                "in another spelling",
+                |case| {
+                    case.set(
+                        "/trust/signature_ref",
+                        "\"Data:application/jose,eyJhbGciOiJFZERTQSJ9..c2ln\"",
+                    )
+                },
+                &[Rule::SignatureMalformed],
+            ),
+            (
+                "of another type",
+                |case| {
+                    case.set(
+                        "/trust/signature_ref",
+                        "\"data:application/jose;v=1,eyJhbGciOiJFZERTQSJ9..c2ln\"",
+                    )
+                },
+                &[Rule::SignatureMalformed],
+            ),
+            (
+                "elsewhere",
+                |case| case.set("/trust/signature_ref", "\"https://keys.example/7\""),
+                &[],
             ),
             (
                 "in both",
