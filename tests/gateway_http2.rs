@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http::{Request, Response, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper::client::conn::http2::{Builder, SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use portcullis::app::{Running, Setup};
 use portcullis::config;
@@ -96,6 +96,30 @@ async fn a_stream_that_is_reset_is_aborted() {
         (&record["verdict"], &record["aborted_stage"]),
         (&"aborted".into(), &"16".into())
     );
+}
+
+#[tokio::test]
+async fn a_client_that_opens_no_window_is_left() {
+    let settings = "limits: {in_flight: 1}\ndeadlines: {idle: 100ms}\n";
+    let rig = Rig::with(settings, ROUTES).await;
+    let (mut client, connection) = Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(0)
+        .handshake(TokioIo::new(rig.connect().await))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    for path in ["/v1/nowhere", "/v1/status/1"] {
+        let request = Request::get(format!("http://gate.example{path}"));
+        let request = request.body(Full::new(Bytes::new())).unwrap();
+        let response = soon(client.send_request(request)).await.unwrap();
+        if path == "/v1/status/1" {
+            assert!(soon(response.into_body().collect()).await.is_err());
+        } else {
+            tokio::spawn(response.into_body().collect());
+        }
+    }
+    rig.record_count(2).await;
+    assert_eq!(rig.send(get("/v1/status/2", "")).await.status, 200);
 }
 
 #[tokio::test]

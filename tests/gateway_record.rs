@@ -163,6 +163,15 @@ async fn an_observe_route_still_refuses_what_is_never_forwarded() {
     held["body"]["memory_updates_proposed"] = serde_json::json!(["remember this"]);
     rig.refuses(post("/v1/messages", "", sealed(held).to_string()), "hold.required", 403)
         .await;
+    for form in [
+        serde_json::json!("remember this"),
+        serde_json::json!({"remember": "this"}),
+    ] {
+        let mut held = report();
+        held["body"]["memory_updates_proposed"] = form;
+        rig.refuses(post("/v1/messages", "", sealed(held).to_string()), "schema.type", 422)
+            .await;
+    }
     rig.refuses(post("/v1/messages", "", "{"), "json.syntax", 400).await;
     rig.refuses(post("/v1/messages", "", "{}"), "envelope.ambiguous", 422)
         .await;

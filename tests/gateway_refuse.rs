@@ -9,7 +9,9 @@
 
 mod rig;
 
-use rig::{Rig, get, post, report, request, sealed};
+use rig::backend::Does;
+use rig::{Answer, ROUTES, Rig, SETTINGS, get, post, report, request, sealed, soon};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A request line and fields; the connection ends with the answer.
 fn raw(line: &str, fields: &str) -> String {
@@ -153,6 +155,31 @@ async fn a_request_waits_for_the_answer_to_the_one_before() {
 }
 
 #[tokio::test]
+async fn a_head_that_came_in_part_ahead_of_its_turn_is_refused() {
+    let rig = Rig::usual().await;
+    let mut stream = rig.connect().await;
+    let first = get("/v1/status/1", "").replace("Connection: close\r\n", "");
+    // What follows the answer looks like a whole head of its own, with two lengths of which hyper drops one.
+    let ahead = "POST /api/orders HTTP/1.1\nX: ";
+    let rest = "POST /api/orders HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
+    stream.write_all(format!("{first}{ahead}").as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"}") {
+        soon(stream.read_buf(&mut answer)).await.unwrap();
+    }
+    stream.write_all(rest.as_bytes()).await.unwrap();
+    let reply = Answer::read(&mut stream).await;
+    assert_eq!(
+        (reply.status, reply.rule().as_str()),
+        (400, "http.framing"),
+        "{}",
+        reply.text
+    );
+    assert_eq!(rig.record_count(2).await[1]["rule"], "http.framing");
+    assert_eq!(rig.backend.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn one_media_type() {
     let rig = Rig::usual().await;
     let post = |fields: &str| {
@@ -244,4 +271,23 @@ async fn a_uai_client_gets_a_uai_error() {
         "msg_uaix_agent_final_0007"
     );
     assert_eq!(rig.record().await["rule"], "freshness.expired");
+}
+
+#[tokio::test]
+async fn a_uai_error_answers_messages_that_passed_their_schema_only() {
+    let routes = ROUTES.replace("takes: messages", "takes: messages\n    mode: observe");
+    let rig = Rig::with(SETTINGS, &routes).await;
+    rig.backend.does(Does::Drop);
+    let mut invalid = report();
+    invalid["body"]["summary"] = 7.into();
+    for (path, message, expected) in [
+        ("/v1/messages", report(), "uai.error.v1"),
+        ("/v1/messages", invalid, ""),
+        ("/api/orders", report(), ""),
+    ] {
+        let accept = "Accept: application/uai+json\r\n";
+        let reply = rig.send(post(path, accept, message.to_string())).await;
+        assert_eq!(reply.status, 502, "{}", reply.text);
+        assert_eq!(reply.json()["profile"].as_str().unwrap_or_default(), expected, "{path}");
+    }
 }

@@ -157,7 +157,7 @@ fn refuse(findings: Vec<Finding>) -> Refusal {
 
 /// Orders the findings of one stage as contract §4 says and makes them a refusal.
 fn settle(mut findings: Vec<Finding>, held: bool) -> Option<Refusal> {
-    findings.sort_by_key(order);
+    findings.sort_by_cached_key(order);
     let mut findings = findings.into_iter();
     let deciding = findings.next()?;
     Some(Refusal::with_others(deciding, findings, held))

@@ -137,9 +137,23 @@ impl AnswerBody {
 
     /// The same body, keeping its connection's request open until it is sent.
     #[must_use]
-    pub fn holding(mut self, open: Open) -> Self {
+    pub fn holding(mut self, mut open: Open) -> Self {
+        open.waits_for_client();
         self.open = Some(open);
         self
+    }
+
+    fn poll_kind(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match &mut self.kind {
+            Kind::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Kind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Kind::Stream(body) => match Pin::new(body).poll_frame(context) {
+                // Trailers end the stream: they could name fields that only the gateway may set.
+                Poll::Ready(Some(Ok(frame))) => Poll::Ready(frame.is_data().then_some(Ok(frame))),
+                Poll::Ready(ended) => Poll::Ready(ended),
+                Poll::Pending => Poll::Pending,
+            },
+        }
     }
 }
 
@@ -151,16 +165,15 @@ impl Body for AnswerBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        match &mut self.kind {
-            Kind::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Kind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Kind::Stream(body) => match Pin::new(body).poll_frame(context) {
-                // Trailers end the stream: they could name fields that only the gateway may set.
-                Poll::Ready(Some(Ok(frame))) => Poll::Ready(frame.is_data().then_some(Ok(frame))),
-                Poll::Ready(ended) => Poll::Ready(ended),
-                Poll::Pending => Poll::Pending,
-            },
+        // HTTP asks for more only once the client has taken what it got before.
+        let polled = self.poll_kind(context);
+        if let Some(open) = &mut self.open {
+            match polled {
+                Poll::Ready(_) => open.waits_for_client(),
+                Poll::Pending => open.moves_on(),
+            }
         }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

@@ -227,7 +227,7 @@ impl Case {
         let bytes = self.bytes.clone();
         let allowed: Vec<&str> = self.allowed.iter().map(String::as_str).collect();
         // Only this rare answer speaks of the message once more, so it is read once more.
-        let wants_message = self.accepts_uai && refusal.rule().stage() > Stage::Schema && !bytes.is_empty();
+        let wants_message = self.accepts_uai && refusal.rule().stage() > Stage::Schema && self.passed_schema();
         let declared = route.as_ref().and_then(|route| route.messages());
         let envelopes = declared.map_or(&[][..], |declared| &declared.envelopes);
         let message = wants_message
@@ -260,6 +260,13 @@ impl Case {
         {
             headers.insert(REVISION, current);
         }
+    }
+
+    /// Whether what was read is a message that nothing up to stage 7 would refuse, once a later stage decides.
+    fn passed_schema(&self) -> bool {
+        let would = self.would.as_ref().and_then(Option::as_ref);
+        self.route.as_ref().is_some_and(|route| route.messages().is_some())
+            && would.is_none_or(|refusal| refusal.rule().stage() > Stage::Schema)
     }
 
     fn panicked(&self) -> Refusal {

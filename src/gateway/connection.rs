@@ -220,6 +220,10 @@ async fn serve_http2(
                 connection.as_mut().graceful_shutdown();
             }
             () = idle.as_mut() => {
+                // A client that takes nothing of an answer holds a connection, and perhaps a seat, from others.
+                if pulse.period_ends() {
+                    return;
+                }
                 let was_idle = pulse.is_idle() && pulse.begun() == begun;
                 if was_idle && ending {
                     return;

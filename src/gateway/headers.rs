@@ -68,6 +68,7 @@ pub fn forwarded(received: &HeaderMap, route: &Route, policy: &Policy, own: &Own
             fields.append(name.clone(), value.clone());
         }
     }
+    join_cookies(&mut fields);
     let trace = trace::continued(received, &own.new_trace, &own.span);
     if !trace.state_is_kept {
         fields.remove("tracestate");
@@ -80,6 +81,20 @@ pub fn forwarded(received: &HeaderMap, route: &Route, policy: &Policy, own: &Own
     put(&mut fields, "uai-profile", own.profile.map(quoted));
     put(&mut fields, "uai-message-digest", own.digest.map(quoted));
     fields
+}
+
+/// HTTP/2 may send a cookie in crumbs; HTTP/1.1 knows one field only (RFC 9113 §8.2.3).
+fn join_cookies(fields: &mut HeaderMap) {
+    let crumbs: Vec<&[u8]> = fields
+        .get_all(header::COOKIE)
+        .iter()
+        .map(HeaderValue::as_bytes)
+        .collect();
+    if crumbs.len() > 1
+        && let Ok(whole) = HeaderValue::from_bytes(&crumbs.join(&b"; "[..]))
+    {
+        fields.insert(header::COOKIE, whole);
+    }
 }
 
 /// The fields of a backend's answer that the client gets; `whole` tells whether the gateway frames the body itself.
@@ -113,15 +128,24 @@ pub fn connection_names(headers: &HeaderMap) -> impl Iterator<Item = &str> {
         .filter(|name| !name.is_empty())
 }
 
-/// Whether `Accept` names this media type.
+/// Whether `Accept` names this media type, and not with a weight of zero.
 pub fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     headers
         .get_all(header::ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
-        .filter_map(|range| range.split(';').next())
-        .any(|range| range.trim().eq_ignore_ascii_case(media_type))
+        .any(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            parts.next().is_some_and(|named| named.eq_ignore_ascii_case(media_type)) && !parts.any(is_zero_weight)
+        })
+}
+
+/// A weight of RFC 9110 §12.4.2 that says "never".
+fn is_zero_weight(parameter: &str) -> bool {
+    parameter
+        .split_once('=')
+        .is_some_and(|(name, weight)| name.eq_ignore_ascii_case("q") && weight.parse() == Ok(0_f32))
 }
 
 /// An RFC 9651 string; a character outside %x20–7E is percent-encoded.
@@ -176,6 +200,31 @@ mod tests {
     fn a_string_carries_any_text() {
         assert_eq!(quoted("a\"b\\c"), r#""a\"b\\c""#);
         assert_eq!(quoted("é\n"), "\"%C3%A9%0A\"");
+    }
+
+    #[test]
+    fn crumbs_make_one_cookie() {
+        let mut fields = HeaderMap::new();
+        for crumb in ["a=1", "b=2"] {
+            fields.append("cookie", HeaderValue::from_static(crumb));
+        }
+        join_cookies(&mut fields);
+        assert_eq!(fields.len(), 1);
+        assert_eq!(fields["cookie"], "a=1; b=2");
+    }
+
+    #[test]
+    fn a_type_with_a_weight_of_zero_is_not_accepted() {
+        for (accept, accepted) in [
+            ("application/uai+json", true),
+            ("text/html, Application/UAI+json;q=0.5", true),
+            ("application/uai+json;q=0", false),
+            ("application/uai+json; Q=0.000, */*", false),
+            ("application/json", false),
+        ] {
+            let fields = HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
+            assert_eq!(accepts(&fields, "application/uai+json"), accepted, "{accept}");
+        }
     }
 
     #[test]

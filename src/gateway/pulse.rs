@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use arc_swap::ArcSwapOption;
+use http::HeaderMap;
 
 /// The state of one connection. Written by the socket and the service, which run in turn; never a lock.
 #[derive(Debug, Default)]
@@ -20,6 +21,10 @@ pub struct Pulse {
     head: ArcSwapOption<RawHead>,
     /// The client may still be sending a body that nobody reads.
     unread: AtomicBool,
+    /// Periods that passed.
+    periods: AtomicUsize,
+    /// Answers that wait for the client since an even period, and since an odd one.
+    waiting: [AtomicUsize; 2],
 }
 
 impl Pulse {
@@ -29,7 +34,23 @@ impl Pulse {
         self.begun.fetch_add(1, Ordering::AcqRel);
         self.owed.store(true, Ordering::Release);
         self.head_began.store(false, Ordering::Release);
-        Open(Arc::clone(self))
+        Open {
+            pulse: Arc::clone(self),
+            since: None,
+        }
+    }
+
+    /// A period ends. Tells whether an answer waited for the client all through it, as with HTTP/2 a client that opens
+    /// no window can let one wait without the socket being full.
+    pub fn period_ends(&self) -> bool {
+        let ended = self.periods.fetch_add(1, Ordering::AcqRel);
+        self.waiting_since(ended.wrapping_add(1)).load(Ordering::Acquire) > 0
+    }
+
+    /// The answers that began to wait in this period or in one an even number of periods away.
+    const fn waiting_since(&self, period: usize) -> &AtomicUsize {
+        let [even, odd] = &self.waiting;
+        if period.is_multiple_of(2) { even } else { odd }
     }
 
     /// How many requests have begun.
@@ -85,11 +106,33 @@ impl Pulse {
 
 /// One open request of a connection.
 #[derive(Debug)]
-pub struct Open(Arc<Pulse>);
+pub struct Open {
+    pulse: Arc<Pulse>,
+    /// The period in which its answer began to wait for the client.
+    since: Option<usize>,
+}
+
+impl Open {
+    /// The answer has bytes that the client has to take.
+    pub fn waits_for_client(&mut self) {
+        self.moves_on();
+        let period = self.pulse.periods.load(Ordering::Acquire);
+        self.pulse.waiting_since(period).fetch_add(1, Ordering::AcqRel);
+        self.since = Some(period);
+    }
+
+    /// The client took what there was.
+    pub fn moves_on(&mut self) {
+        if let Some(period) = self.since.take() {
+            self.pulse.waiting_since(period).fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::AcqRel);
+        self.moves_on();
+        self.pulse.open.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -112,9 +155,16 @@ impl RawHead {
         words.next().is_none().then_some(target)
     }
 
-    /// How many header fields arrived.
-    pub fn fields(&self) -> usize {
-        self.lines().skip(1).take_while(|line| !line.is_empty()).count()
+    /// Whether the header fields that arrived are these, name by name. A head of which a part came ahead of its turn,
+    /// and was not noted, has more of them.
+    pub fn has_the_fields_of(&self, headers: &HeaderMap) -> bool {
+        let name = |line: &[u8]| line.split(|byte| *byte == b':').next().map(<[u8]>::to_ascii_lowercase);
+        let fields = self.lines().skip(1).take_while(|line| !line.is_empty());
+        let mut arrived: Vec<Vec<u8>> = fields.filter_map(name).collect();
+        let mut read: Vec<&[u8]> = headers.iter().map(|(name, _)| name.as_str().as_bytes()).collect();
+        arrived.sort_unstable();
+        read.sort_unstable();
+        arrived == read
     }
 
     /// Whether every line ends in CR LF, and CR stands nowhere else.
@@ -136,22 +186,58 @@ impl RawHead {
 
 #[cfg(test)]
 mod tests {
+    use http::{HeaderName, HeaderValue};
+
     use super::*;
 
     #[test]
     fn a_raw_head_tells_its_target_fields_and_line_ends() {
         let table = [
-            ("GET /a#b HTTP/1.1\r\nHost: h\r\n\r\n", Some("/a#b"), 1, true),
-            ("GET /a HTTP/1.1\nHost: h\r\n\r\n", Some("/a"), 1, false),
-            ("GET  /a HTTP/1.1\r\n\r\n", None, 0, true),
-            ("GET /a HTTP/1.1\r\nA: b\rc\r\nB: c\r\n\r\n", Some("/a"), 2, false),
+            (
+                "GET /a#b HTTP/1.1\r\nHost: h\r\n\r\n",
+                Some("/a#b"),
+                &["host"][..],
+                true,
+            ),
+            ("GET /a HTTP/1.1\nHost: h\r\n\r\n", Some("/a"), &["host"], false),
+            ("GET  /a HTTP/1.1\r\n\r\n", None, &[], true),
+            (
+                "GET /a HTTP/1.1\r\nB: b\rc\r\nA: c\r\n\r\n",
+                Some("/a"),
+                &["a", "b"],
+                false,
+            ),
         ];
-        for (text, target, fields, clean) in table {
+        for (text, target, names, clean) in table {
             let head = RawHead::new(text.as_bytes().to_vec());
+            let mut fields: HeaderMap = names
+                .iter()
+                .map(|name| (HeaderName::from_static(name), HeaderValue::from_static("x")))
+                .collect();
             assert_eq!(head.target(), target.map(str::as_bytes));
-            assert_eq!(head.fields(), fields);
+            assert!(head.has_the_fields_of(&fields));
+            fields.append("a", HeaderValue::from_static("x"));
+            assert!(!head.has_the_fields_of(&fields));
             assert_eq!(head.has_clean_line_ends(), clean);
         }
+    }
+
+    #[test]
+    fn an_answer_that_waits_all_through_a_period_is_told() {
+        let pulse = Arc::new(Pulse::default());
+        let (mut slow, mut stuck) = (pulse.begin(), pulse.begin());
+        slow.waits_for_client();
+        stuck.waits_for_client();
+        assert!(!pulse.period_ends());
+        stuck.moves_on();
+        slow.waits_for_client();
+        assert!(!pulse.period_ends());
+        stuck.waits_for_client();
+        assert!(pulse.period_ends());
+        drop(slow);
+        assert!(pulse.period_ends());
+        drop(stuck);
+        assert!(!pulse.period_ends() && !pulse.period_ends() && pulse.is_idle());
     }
 
     #[test]

@@ -42,7 +42,9 @@ fn held(input: &Input<'_>) -> Option<(&'static [&'static str], &'static str)> {
     match profile {
         "uai.agent.final-report.v1" => {
             let updates = input.message.at(&["body", "memory_updates_proposed"])?;
-            let proposes = updates.elements().is_some_and(|updates| !updates.is_empty());
+            // An observe route forwards what the schema refuses, so every form that says something counts.
+            let says_nothing = updates.is_null() || updates.elements().is_some_and(<[_]>::is_empty);
+            let proposes = !says_nothing;
             proposes.then_some((
                 &["body", "memory_updates_proposed"],
                 "the report proposes memory updates",
@@ -69,6 +71,16 @@ mod tests {
             (
                 "a report that does not",
                 |case| case.set("/body/memory_updates_proposed", "[]"),
+                &[],
+            ),
+            (
+                "a report that proposes in another form",
+                |case| case.set("/body/memory_updates_proposed", "{\"a\":\"b\"}"),
+                HELD,
+            ),
+            (
+                "a report that proposes null",
+                |case| case.set("/body/memory_updates_proposed", "null"),
                 &[],
             ),
             (

@@ -91,9 +91,13 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
 fn carried<'a>(input: &'a Input<'_>) -> (&'static [&'static str], Option<&'a str>) {
     match input.message.envelope() {
         Envelope::Canonical => {
-            let reference = input.message.text(REFERENCE);
-            let jws = reference.and_then(|text| text.strip_prefix("data:application/jose,"));
-            (REFERENCE, jws)
+            let is_data = |text: &&str| text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+            // A signature in any other spelling of its type is one too, and a malformed one.
+            let jws = input.message.text(REFERENCE).filter(is_data);
+            (
+                REFERENCE,
+                jws.map(|text| text.strip_prefix("data:application/jose,").unwrap_or(text)),
+            )
         }
         Envelope::Delivery => (SENDER, input.message.text(SENDER).filter(|text| !text.is_empty())),
     }
@@ -139,6 +143,31 @@ mod tests {
                 "in the message",
                 |case| case.set("/trust/signature_ref", INSIDE),
                 &[Rule::SignatureKeyUnknown],
+            ),
+            (
+                "in another spelling",
+                |case| {
+                    case.set(
+                        "/trust/signature_ref",
+                        "\"Data:application/jose,eyJhbGciOiJFZERTQSJ9..c2ln\"",
+                    )
+                },
+                &[Rule::SignatureMalformed],
+            ),
+            (
+                "of another type",
+                |case| {
+                    case.set(
+                        "/trust/signature_ref",
+                        "\"data:application/jose;v=1,eyJhbGciOiJFZERTQSJ9..c2ln\"",
+                    )
+                },
+                &[Rule::SignatureMalformed],
+            ),
+            (
+                "elsewhere",
+                |case| case.set("/trust/signature_ref", "\"https://keys.example/7\""),
+                &[],
             ),
             (
                 "in both",

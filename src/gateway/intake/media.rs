@@ -54,7 +54,8 @@ fn essence(value: &str) -> Option<String> {
     let parameter = parts.next();
     let is_utf8 = |parameter: &str| {
         parameter.split_once('=').is_some_and(|(name, value)| {
-            name.eq_ignore_ascii_case("charset") && value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+            let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+            name.eq_ignore_ascii_case("charset") && quoted.unwrap_or(value).eq_ignore_ascii_case("utf-8")
         })
     };
     (parameter.is_none_or(is_utf8) && parts.next().is_none()).then_some(essence)
@@ -70,6 +71,8 @@ mod tests {
             ("application/json", Some("application/json")),
             ("Application/JSON; Charset=UTF-8", Some("application/json")),
             ("application/json;charset=\"utf-8\"", Some("application/json")),
+            ("application/json;charset=\"utf-8", None),
+            ("application/json;charset=\"\"utf-8\"\"", None),
             ("application/json; charset=utf-16", None),
             ("application/json; version=1", None),
             ("application/json; charset=utf-8; charset=utf-8", None),

@@ -91,7 +91,7 @@ fn normal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars().flat_map(char::to_lowercase) {
         match character {
-            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => {}
+            unseen if is_ignorable(unseen) => {}
             '\u{2019}' | '\u{2bc}' => out.push('\''),
             '\u{2010}' | '\u{2011}' => out.push('-'),
             blank if blank.is_whitespace() => {
@@ -103,6 +103,30 @@ fn normal(text: &str) -> String {
         }
     }
     out
+}
+
+/// Whether a character is shown as nothing: Unicode's `Default_Ignorable_Code_Point`.
+const fn is_ignorable(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 /// A sentence ends at `.`, `!`, `?` or `;` before a blank or the end, so that `uaix.org` is one word.
@@ -151,6 +175,10 @@ mod tests {
             ("UAIX runs a hosted import.", of("hosted import")),
             ("ＵＡＩＸ\u{a0}provides\nhosted   messaging.", of("hosted messaging")),
             ("U\u{200b}AIX provides hosted messaging.", of("hosted messaging")),
+            (
+                "U\u{202a}A\u{fe0f}IX\u{3164} pro\u{e0041}vides hosted messaging.",
+                of("hosted messaging"),
+            ),
             ("UAIX provides schemas. The vendor offers hosted messaging.", None),
             ("UAIX does not provide hosted messaging.", None),
             ("UAIX doesn\u{2019}t provide hosted messaging.", None),
