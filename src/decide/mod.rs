@@ -144,7 +144,7 @@ fn first_refusal_of(input: &Input<'_>, entries: &[Entry], runs: impl Fn(Rule) ->
                 (entry.check)(input, &mut findings);
             }
             findings.retain(|finding| runs(finding.rule));
-            let held = !findings.is_empty() && rules::asks_for_a_person(input);
+            let held = !findings.is_empty() && rules::hold::reason(input).is_some();
             settle(findings, held)
         })
 }
