@@ -140,12 +140,11 @@ fn claims_uai(headers: &HeaderMap) -> bool {
     headers
         .get_all(header::CONTENT_TYPE)
         .iter()
-        .filter_map(|value| value.to_str().ok())
-        .filter_map(|value| value.split([';', ',']).next())
-        .any(|essence| {
-            let essence = essence.trim();
-            essence.eq_ignore_ascii_case("application/uai+json")
-                || essence.eq_ignore_ascii_case("application/uai-keyless+json")
+        .flat_map(|value| value.as_bytes().split(|byte| matches!(byte, b';' | b',')))
+        .any(|part| {
+            let essence = part.trim_ascii();
+            essence.eq_ignore_ascii_case(b"application/uai+json")
+                || essence.eq_ignore_ascii_case(b"application/uai-keyless+json")
         })
 }
 
@@ -180,7 +179,25 @@ fn broken(detail: &'static str) -> Refusal {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
+
+    #[test]
+    fn an_answer_says_that_it_is_uai_in_any_part_of_its_type() {
+        for (value, claims) in [
+            (&b"application/uai+json"[..], true),
+            (b"Application/UAI+JSON ; charset=utf-8", true),
+            (b"application/uai-keyless+json;x=\"\xff\"", true),
+            (b"text/plain, application/uai+json", true),
+            (b"application/json", false),
+            (b"application/uai+json-seq", false),
+        ] {
+            let value = HeaderValue::from_bytes(value).unwrap();
+            let fields = HeaderMap::from_iter([(header::CONTENT_TYPE, value.clone())]);
+            assert_eq!(claims_uai(&fields), claims, "{value:?}");
+        }
+    }
 
     #[test]
     fn a_result_url_stands_on_a_public_origin() {
