@@ -100,12 +100,14 @@ fn join_cookies(fields: &mut HeaderMap) {
 /// The fields of a backend's answer that the client gets; `whole` tells whether the gateway frames the body itself.
 pub fn answered(received: &HeaderMap, whole: bool) -> HeaderMap {
     let named: Vec<String> = connection_names(received).map(str::to_ascii_lowercase).collect();
+    // Beside a transfer coding a length means nothing (RFC 9112 §6.3).
+    let has_length = !whole && !received.contains_key(header::TRANSFER_ENCODING);
     let mut fields = HeaderMap::with_capacity(received.len());
     for (name, value) in received {
         let text = name.as_str();
         let is_framing = text == "content-length";
         let goes = (OWN_CONNECTION.contains(&text) && !is_framing)
-            || (is_framing && whole)
+            || (is_framing && !has_length)
             || named.iter().any(|named| named == text)
             || text.replace('_', "-").starts_with("uai-")
             || text.starts_with("proxy-")
@@ -245,5 +247,15 @@ mod tests {
             fields.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
             ["content-type"]
         );
+    }
+
+    #[test]
+    fn a_streamed_answer_keeps_a_length_that_means_something() {
+        let mut received = HeaderMap::new();
+        received.insert("content-length", HeaderValue::from_static("9"));
+        assert!(answered(&received, false).contains_key("content-length"));
+        assert!(!answered(&received, true).contains_key("content-length"));
+        received.insert("transfer-encoding", HeaderValue::from_static("chunked"));
+        assert!(!answered(&received, false).contains_key("content-length"));
     }
 }

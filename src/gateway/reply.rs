@@ -142,7 +142,7 @@ fn is_public(url: &str, origins: &[String]) -> bool {
 
 /// Whether an answer says that it is UAI: by one of the two media types, also when it says more beside it.
 fn claims_uai(headers: &HeaderMap) -> bool {
-    types(headers).any(|named| named.eq_ignore_ascii_case("application/uai+json") || is_keyless(named))
+    types(headers).any(|named| named.eq_ignore_ascii_case(b"application/uai+json") || is_keyless(named))
 }
 
 /// The form of an answer; one that names both types is read as keyless and refused when it is none.
@@ -154,18 +154,17 @@ fn form(headers: &HeaderMap) -> Form {
     }
 }
 
-fn is_keyless(named: &str) -> bool {
-    named.eq_ignore_ascii_case(KEYLESS_TYPE)
+fn is_keyless(named: &[u8]) -> bool {
+    named.eq_ignore_ascii_case(KEYLESS_TYPE.as_bytes())
 }
 
-/// The media types of every `Content-Type` field, without parameters.
-fn types(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+/// Every media type and parameter of every `Content-Type` field.
+fn types(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
     headers
         .get_all(header::CONTENT_TYPE)
         .iter()
-        .filter_map(|value| value.to_str().ok())
-        .filter_map(|value| value.split([';', ',']).next())
-        .map(str::trim)
+        .flat_map(|value| value.as_bytes().split(|byte| matches!(byte, b';' | b',')))
+        .map(<[u8]>::trim_ascii)
 }
 
 /// A server error without its body and without the fields that describe it.
@@ -199,7 +198,25 @@ fn broken(detail: &'static str) -> Refusal {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
+
+    #[test]
+    fn an_answer_says_that_it_is_uai_in_any_part_of_its_type() {
+        for (value, claims) in [
+            (&b"application/uai+json"[..], true),
+            (b"Application/UAI+JSON ; charset=utf-8", true),
+            (b"application/uai-keyless+json;x=\"\xff\"", true),
+            (b"text/plain, application/uai+json", true),
+            (b"application/json", false),
+            (b"application/uai+json-seq", false),
+        ] {
+            let value = HeaderValue::from_bytes(value).unwrap();
+            let fields = HeaderMap::from_iter([(header::CONTENT_TYPE, value.clone())]);
+            assert_eq!(claims_uai(&fields), claims, "{value:?}");
+        }
+    }
 
     #[test]
     fn a_result_url_stands_on_a_public_origin() {

@@ -1,4 +1,4 @@
-//! Where records go: standard output or memory, without a lock on the way to standard output.
+//! Where records go: standard output or memory. A reader that is stuck costs records, never the process.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -7,14 +7,26 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use serde_json::{Map, Value};
 
 use super::line;
 
+/// How long a full pipe may keep the gateway waiting.
+const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// Not at all.
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
+/// A pipe that has room takes this many bytes without a wait, and in one piece (POSIX `PIPE_BUF` on Linux).
+const PIECE: usize = 4096;
+
 /// Where records go. Cloning shares it.
 ///
 /// A write happens in the thread that closes the entry, before the answer is sent. When nobody reads standard output
-/// and its pipe is full, the gateway waits: it does not serve what it cannot record.
+/// and its pipe is full, the gateway waits for a second, then counts the record as lost; as long as it is lost, further
+/// writes do not wait.
 #[derive(Clone, Debug)]
 pub struct Sink(Arc<Shared>);
 
@@ -30,7 +42,8 @@ struct Shared {
 
 #[derive(Debug)]
 enum Target {
-    File(File),
+    /// Written in turn: room that one thread saw is not taken by another.
+    File(Mutex<File>),
     Memory(Mutex<Vec<String>>),
     /// Standard output is closed: every record is lost, and counted.
     Nowhere,
@@ -47,7 +60,7 @@ impl Sink {
 
     /// JSON lines on an open file, pipe or socket, one `write` a line.
     pub fn file(file: File) -> Self {
-        Self::on(Target::File(file))
+        Self::on(Target::File(Mutex::new(file)))
     }
 
     /// Lines kept in memory, for tests and the demo.
@@ -82,7 +95,13 @@ impl Sink {
     /// Writes one line, its line feed included.
     pub(super) fn write(&self, line: Vec<u8>) {
         let written = match &self.0.target {
-            Target::File(file) => self.write_to(file, &line),
+            Target::File(file) => {
+                let file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                let written = self.write_to(&file, &line);
+                // Told before the next thread's turn, so that only one waits.
+                self.0.is_sound.store(written, Ordering::Release);
+                written
+            }
             Target::Memory(lines) => {
                 let text = String::from_utf8_lossy(&line).trim_end().to_owned();
                 lines.lock().unwrap_or_else(PoisonError::into_inner).push(text);
@@ -108,15 +127,16 @@ impl Sink {
 
     /// One `write` in the ordinary case; what a full disk or an interrupted call left out is tried again at once.
     fn write_to(&self, mut file: &File, line: &[u8]) -> bool {
+        let patience = if self.is_sound() { PATIENCE } else { AT_ONCE };
         if self.0.is_torn.load(Ordering::Acquire) {
-            if !matches!(file.write(b"\n"), Ok(1)) {
+            if !has_room(file, &patience) || !matches!(file.write(b"\n"), Ok(1)) {
                 return false;
             }
             self.0.is_torn.store(false, Ordering::Release);
         }
         let mut rest = line;
-        while !rest.is_empty() {
-            match file.write(rest) {
+        while !rest.is_empty() && has_room(file, &patience) {
+            match file.write(rest.get(..PIECE).unwrap_or(rest)) {
                 Ok(0) => break,
                 Ok(count) => rest = rest.get(count..).unwrap_or_default(),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -127,6 +147,17 @@ impl Sink {
             self.0.is_torn.store(true, Ordering::Release);
         }
         rest.is_empty()
+    }
+}
+
+/// Whether a piece can be written, or an error be learnt, without a wait.
+fn has_room(file: &File, patience: &Timespec) -> bool {
+    loop {
+        match poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(patience)) {
+            Ok(ready) => return ready > 0,
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
     }
 }
 
@@ -149,6 +180,21 @@ mod tests {
         probe(&sink);
         assert!(!sink.is_sound());
         assert_eq!(sink.lost(), 2);
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_does_not_hold_the_gateway() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let sink = Sink::file(File::from(OwnedFd::from(writer)));
+        while sink.is_sound() {
+            probe(&sink);
+        }
+        probe(&sink);
+        assert_eq!(sink.lost(), 2);
+        let mut some = vec![0; 8 * PIECE];
+        reader.read_exact(&mut some).unwrap();
+        probe(&sink);
+        assert!(sink.is_sound());
     }
 
     #[test]
