@@ -231,6 +231,19 @@ async fn an_answer_that_says_it_is_uai_is_judged() {
 }
 
 #[tokio::test]
+async fn a_read_that_says_it_is_uai_is_judged_before_it_is_passed_on() {
+    let uai = "content-type: application/uai+json\r\n";
+    let rig = Rig::usual().await;
+    rig.backend.does(answer(200, uai, acknowledgement().to_string()));
+    let reply = rig.send(get("/v1/status/1", "")).await;
+    assert_eq!(reply.json(), acknowledgement(), "{}", reply.text);
+    rig.backend.does(answer(200, uai, "{\"uai_version\":\"1.0\"}"));
+    let reply = rig.send(get("/v1/status/1", "")).await;
+    assert_eq!(reply.rule(), "backend.contract", "{}", reply.text);
+    assert_eq!(rig.record_count(2).await[1]["rule"], "backend.contract");
+}
+
+#[tokio::test]
 async fn an_answer_over_the_limit_is_not_passed_on() {
     let rig = Rig::with("limits: {answer: 1KiB}\n", ROUTES).await;
     rig.backend.does(ok(&"x".repeat(1025)));

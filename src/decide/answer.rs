@@ -12,7 +12,7 @@ const ALWAYS_AN_ANSWER: [&str; 2] = ["uai.error.v1", "uai.agent.blocker.v1"];
 /// What a request asked of its answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
-    /// `message_id` of the request.
+    /// `message_id` of the request, when it carried a message.
     pub message_id: Option<String>,
     /// `delivery.expected_output_schema.profile`, when it was set.
     pub output_profile: Option<String>,
@@ -77,8 +77,10 @@ fn answers(message: &Message<'_>, policy: &Policy, question: &Question) -> Optio
     if !is_ours {
         return Some("expected an answer whose `source.id` is one of `agent.ids`");
     }
+    // A request that carried no message can be nobody's parent: what it reads answers somebody else's message.
     let parent = message.text(&["conversation", "parent_message_id"]);
-    if parent.is_some() && parent != question.message_id.as_deref() {
+    let other = |asked: &String| parent.is_some_and(|parent| parent != asked);
+    if question.message_id.as_ref().is_some_and(other) {
         return Some("expected an answer whose `parent_message_id` is the request's `message_id`");
     }
     let profile = message.profile().unwrap_or_default();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
 
@@ -81,10 +81,17 @@ async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<A
     // Stage 16: the permit and the very bytes that were judged.
     case.reach(Stage::Forward);
     let outgoing = outgoing(case, &head, &route, &judged);
-    let wanted = if route.is_read() {
-        Wanted::Stream
-    } else {
-        Wanted::Whole(case.policy.limits.answer)
+    let limit = case.policy.limits.answer;
+    let wanted = match (route.is_read(), head.method == Method::HEAD) {
+        (false, _) => Wanted::Whole(limit),
+        (true, false) => Wanted::Stream {
+            is_judged: reply::is_message,
+            limit,
+        },
+        (true, true) => Wanted::Stream {
+            is_judged: |_| false,
+            limit,
+        },
     };
     let deadline = judged
         .timeout

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::response::Parts;
-use http::{HeaderMap, Response, header};
+use http::{HeaderMap, Response, StatusCode, header};
 
 use super::Seat;
 use super::answer;
@@ -37,6 +37,11 @@ pub fn failed(failure: Failure) -> Refusal {
         Failure::TooLarge => return broken("expected an answer within `limits.answer`"),
     };
     Refusal::new(Finding::new(rule, detail)).after(outcome)
+}
+
+/// Whether an answer is a message that has to be judged: it says that it is UAI, and has a body.
+pub fn is_message(head: &Parts) -> bool {
+    claims_uai(&head.headers) && head.status != StatusCode::NO_CONTENT && head.status != StatusCode::NOT_MODIFIED
 }
 
 /// The answer that the client gets.

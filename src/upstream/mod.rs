@@ -53,8 +53,13 @@ pub struct Outgoing {
 pub enum Wanted {
     /// All of it, at most this many bytes; the deadline covers its last byte.
     Whole(usize),
-    /// The head; the body is passed on as it comes.
-    Stream,
+    /// The head; the body is passed on as it comes, unless its head says that it has to be judged first.
+    Stream {
+        /// Whether an answer with this head is read whole.
+        is_judged: fn(&Parts) -> bool,
+        /// At most this many bytes of one that is.
+        limit: usize,
+    },
 }
 
 /// What the backend answered.
@@ -156,7 +161,8 @@ async fn exchange(
     let (head, body) = response.into_parts();
     let body = match wanted {
         Wanted::Whole(limit) => AnswerBody::Whole(read(body, limit).await?),
-        Wanted::Stream => AnswerBody::Stream(body),
+        Wanted::Stream { is_judged, limit } if is_judged(&head) => AnswerBody::Whole(read(body, limit).await?),
+        Wanted::Stream { .. } => AnswerBody::Stream(body),
     };
     Ok(Answer { head, body })
 }
