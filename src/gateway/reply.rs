@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::response::Parts;
-use http::{HeaderMap, Response, StatusCode, header};
+use http::{HeaderMap, Response, header};
 
 use super::Seat;
 use super::answer;
@@ -41,7 +41,7 @@ pub fn failed(failure: Failure) -> Refusal {
 
 /// Whether an answer is a message that has to be judged: it says that it is UAI, and has a body.
 pub fn is_message(head: &Parts) -> bool {
-    claims_uai(&head.headers) && head.status != StatusCode::NO_CONTENT && head.status != StatusCode::NOT_MODIFIED
+    claims_uai(&head.headers) && !matches!(head.status.as_u16(), 204 | 304)
 }
 
 /// The answer that the client gets.
