@@ -253,6 +253,25 @@ async fn a_refusal_leaves_the_backend_untouched() {
 }
 
 #[tokio::test]
+async fn a_refused_message_is_named_by_its_digest() {
+    let rig = Rig::usual().await;
+    let mut message = report();
+    message["undeclared"] = 1.into();
+    let answer = rig
+        .refuses(
+            post("/v1/messages", "", sealed(message).to_string()),
+            "schema.undeclared",
+            422,
+        )
+        .await;
+    let digest = &answer.json()["evidence"]["message_digest"];
+    assert!(digest.is_string(), "{}", answer.text);
+    assert_eq!(*digest, rig.record().await["message_digest"]);
+    let unread = rig.refuses(post("/v1/messages", "", "{"), "json.syntax", 400).await;
+    assert_eq!(unread.json()["evidence"], serde_json::json!({"recorded": true}));
+}
+
+#[tokio::test]
 async fn a_uai_client_gets_a_uai_error() {
     let rig = Rig::usual().await;
     let mut message = report();

@@ -233,6 +233,7 @@ impl Case {
         let message = wants_message
             .then(|| decide::read(&bytes, &policy, self.form, envelopes).ok())
             .flatten();
+        let digest = self.entry.subject.message_digest.clone();
         let mut response = answer::refuse(
             refusal,
             &Asked {
@@ -241,6 +242,7 @@ impl Case {
                 route: route.as_deref(),
                 allowed: &allowed,
                 accepts_uai: self.accepts_uai,
+                digest: digest.as_deref(),
                 message: message.as_ref(),
                 now: self.gate.clock.now(),
                 close: self.unread,

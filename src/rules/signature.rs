@@ -70,7 +70,7 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
             ));
         }
         (Some(jws), member) => {
-            let unknown = "expected a signature by a key of the policy";
+            let unknown = "expected no signature, as this version knows no key to verify one by";
             findings.push(match (is_detached_jws(jws), member) {
                 (false, _) => Finding::new(Rule::SignatureMalformed, shape),
                 (true, Some(_)) => at_reference(Rule::SignatureKeyUnknown, unknown),
@@ -80,7 +80,7 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
         (None, Some(jws)) if is_detached_jws(jws) => {
             findings.push(at_reference(
                 Rule::SignatureKeyUnknown,
-                "expected a signature by a key of the policy",
+                "expected no signature, as this version knows no key to verify one by",
             ));
         }
         (None, Some(_)) => findings.push(at_reference(Rule::SignatureMalformed, shape)),

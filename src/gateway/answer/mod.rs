@@ -36,6 +36,8 @@ pub struct Asked<'a> {
     pub allowed: &'a [&'a str],
     /// Whether `Accept` asks for `application/uai+json`.
     pub accepts_uai: bool,
+    /// Canonical digest of the message, once stage 4 passed; the evidence a sender can compare.
+    pub digest: Option<&'a str>,
     /// The message, once stage 4 passed; `uai.error.v1` is used only for refusals after stage 7.
     pub message: Option<&'a Message<'a>>,
     /// Now, for `issued_at` of a `uai.error.v1`.

@@ -82,7 +82,7 @@ impl<'a> Problem<'a> {
             instance: format!("urn:uuid:{}", asked.id),
             evidence: Evidence {
                 recorded: asked.recorded,
-                message_digest: asked.message.map(|message| message.digest()),
+                message_digest: asked.digest,
             },
             outcome,
         }

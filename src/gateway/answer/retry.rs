@@ -34,7 +34,7 @@ pub(super) fn of(rule: Rule, backend: BackendOutcome) -> Retry {
         Code::UnknownDeliveryMode => never("use a delivery mode of the vocabulary"),
         Code::HumanReviewRequired => never("ask the person who reviews for this agent"),
         Code::CapabilityMismatch => never("use what this agent declares on this route"),
-        Code::JcsInvalid => never("compute checksum and signature over the RFC 8785 text, and send it again"),
+        Code::JcsInvalid => never("compute the checksum over the canonical bytes of the message, and send it again"),
         Code::MessageExpired => never("issue the message again with a later `expires_at`"),
         Code::ReplayWindow => never("set the clock right and issue the message again"),
         Code::ClaimUnsupported => never("remove the claim and send the message again"),

@@ -80,6 +80,7 @@ fn asked<'a>(policy: &'a Policy, route: Option<&'a Route>) -> Asked<'a> {
         route,
         allowed: &[],
         accepts_uai: false,
+        digest: None,
         message: None,
         now: jiff::Timestamp::UNIX_EPOCH,
         close: false,
@@ -216,6 +217,7 @@ fn a_public_url_makes_the_type_absolute_and_a_message_shows_its_digest() {
     let root = json::read(FINAL_REPORT, &Bounds::default()).unwrap();
     let message = Message::open(FINAL_REPORT, root).unwrap();
     let asked = Asked {
+        digest: Some(message.digest()),
         message: Some(&message),
         recorded: false,
         ..asked(&policy, None)
@@ -322,6 +324,7 @@ fn a_uai_error_is_sealed_and_addressed_to_the_sender() {
     let message = Message::open(FINAL_REPORT, root).unwrap();
     let asked = Asked {
         accepts_uai: true,
+        digest: Some(message.digest()),
         message: Some(&message),
         ..asked(&policy, Some(&route))
     };
@@ -356,6 +359,7 @@ fn no_uai_error_before_stage_7_passed_or_with_what_is_no_id() {
         let message = Message::open(bytes, root).unwrap();
         let asked = Asked {
             accepts_uai: true,
+            digest: Some(message.digest()),
             message: Some(&message),
             ..asked(&policy, None)
         };
@@ -377,6 +381,7 @@ fn every_uai_error_is_a_valid_message() {
     let message = Message::open(FINAL_REPORT, root).unwrap();
     let asked = Asked {
         accepts_uai: true,
+        digest: Some(message.digest()),
         message: Some(&message),
         ..asked(&policy, Some(&route))
     };
