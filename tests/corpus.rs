@@ -26,8 +26,8 @@ use portcullis::facts::{Fact, Facts};
 use portcullis::message::json::{self, Bounds};
 use portcullis::message::{canonical, profile::Schemas};
 use portcullis::policy::{
-    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Policy, Route,
-    Vocabulary,
+    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Policy,
+    ReviewActions, Route, Vocabulary,
 };
 use portcullis::rules::Input;
 use serde::Deserialize;
@@ -67,6 +67,13 @@ struct PolicyChange {
     profiles: Option<Vec<String>>,
     extensions: Option<Vec<String>>,
     modes: Option<Vec<String>>,
+    #[serde(default)]
+    operations: Vec<String>,
+    #[serde(default)]
+    relax_base: bool,
+    level: Option<String>,
+    #[serde(default)]
+    review_actions: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     hold: Vec<String>,
     max_lifetime_s: Option<u64>,
@@ -271,7 +278,8 @@ fn policy(change: &PolicyChange) -> Policy {
             Some("declared") => Integrity::Declared,
             Some(other) => panic!("integrity `{other}`"),
         },
-        relaxed_base: false,
+        operations: change.operations.clone(),
+        relaxed_base: change.relax_base,
     };
     let route = Route {
         name: "case".to_owned(),
@@ -287,7 +295,12 @@ fn policy(change: &PolicyChange) -> Policy {
             Some("observe") => Mode::Observe,
             Some(other) => panic!("mode `{other}`"),
         },
-        level: Level::L3,
+        level: match change.level.as_deref() {
+            None => Level::L3,
+            Some("L4") => Level::L4,
+            Some("L6") => Level::L6,
+            Some(other) => panic!("level `{other}`"),
+        },
         media_types: vec!["application/json".to_owned()],
         body_limit: 256 * 1024,
         deadline: Duration::from_secs(30),
@@ -321,9 +334,22 @@ fn policy(change: &PolicyChange) -> Policy {
         vocabulary: vocabulary(&change.vocabulary),
         removed_headers: Vec::new(),
         hold: change.hold.clone(),
+        review_actions: review_actions(&change.review_actions),
         schemas: SCHEMAS.get_or_init(|| Arc::new(Schemas::builtin().unwrap())).clone(),
         routes: vec![Arc::new(route)],
     }
+}
+
+fn review_actions(added: &BTreeMap<String, Vec<String>>) -> ReviewActions {
+    let mut actions = ReviewActions::default();
+    for (kind, words) in added {
+        match kind.as_str() {
+            "execution" => actions.execution.extend(words.iter().cloned()),
+            "credential" => actions.credential.extend(words.iter().cloned()),
+            other => panic!("review_actions `{other}`"),
+        }
+    }
+    actions
 }
 
 fn vocabulary(added: &BTreeMap<String, Vec<String>>) -> Vocabulary {

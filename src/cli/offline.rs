@@ -18,8 +18,8 @@ use crate::message::envelope::Message;
 use crate::message::json::Bounds;
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Policy, Route,
-    Vocabulary,
+    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Policy,
+    ReviewActions, Route, Vocabulary,
 };
 use crate::rules::{self, Input};
 
@@ -291,6 +291,7 @@ fn builtin() -> Result<Policy, String> {
             extensions: Vec::new(),
             modes: vocabulary.mode.clone(),
             integrity: Integrity::Declared,
+            operations: Vec::new(),
             relaxed_base: false,
         }),
         mode: Mode::Enforce,
@@ -325,6 +326,7 @@ fn builtin() -> Result<Policy, String> {
         vocabulary,
         removed_headers: Vec::new(),
         hold: Vec::new(),
+        review_actions: ReviewActions::default(),
         schemas: Arc::new(schemas),
         routes: vec![Arc::new(route)],
     })

@@ -37,10 +37,21 @@ pub struct Effective {
     pub limits: Vec<Limit>,
     /// Profiles held beside the default ones.
     pub hold: Vec<String>,
+    /// Actions that ask for a person, the shipped ones too.
+    pub review_actions: ReviewActions,
     /// Headers removed beside those that always are.
     pub removed_headers: Vec<String>,
     /// The registry, in file order.
     pub routes: Vec<EffectiveRoute>,
+}
+
+/// Actions that ask for a person.
+#[derive(Debug, Serialize)]
+pub struct ReviewActions {
+    /// Words of `action.execution`.
+    pub execution: Vec<String>,
+    /// Words of `action.credential`.
+    pub credential: Vec<String>,
 }
 
 /// One limit in force.
@@ -75,6 +86,8 @@ pub struct EffectiveRoute {
     pub extensions: Vec<String>,
     /// Delivery modes taken.
     pub modes: Vec<String>,
+    /// Operations taken; empty takes any.
+    pub operations: Vec<String>,
     /// `required` or `declared`, on a route that takes messages.
     pub integrity: Option<&'static str>,
     /// Whether an idempotency key is required.
@@ -121,6 +134,10 @@ pub fn describe(config: &Config) -> Effective {
         public_hosts: policy.public_hosts.clone(),
         limits: limits(policy),
         hold: policy.hold.clone(),
+        review_actions: ReviewActions {
+            execution: policy.review_actions.execution.clone(),
+            credential: policy.review_actions.credential.clone(),
+        },
         removed_headers: policy.removed_headers.clone(),
         routes: policy.routes.iter().map(|one| route(one, policy)).collect(),
     }
@@ -150,6 +167,9 @@ impl Effective {
         if !self.hold.is_empty() {
             writeln!(out, "hold also {}", self.hold.join(", "))?;
         }
+        let actions = &self.review_actions;
+        let actions = [actions.execution.join(", "), actions.credential.join(", ")].join(", ");
+        writeln!(out, "review    {actions}")?;
         if !self.removed_headers.is_empty() {
             writeln!(out, "removed   {}", self.removed_headers.join(", "))?;
         }
@@ -214,6 +234,7 @@ impl EffectiveRoute {
         line("profiles", &profiles)?;
         line("extensions", &self.extensions)?;
         line("modes", &self.modes)?;
+        line("operations", &self.operations)?;
         line(
             "integrity",
             &self.integrity.map(str::to_owned).into_iter().collect::<Vec<_>>(),
@@ -252,6 +273,7 @@ fn route(route: &Route, policy: &Policy) -> EffectiveRoute {
             .unwrap_or_default(),
         extensions: messages.map(|messages| messages.extensions.clone()).unwrap_or_default(),
         modes: messages.map(|messages| messages.modes.clone()).unwrap_or_default(),
+        operations: messages.map(|messages| messages.operations.clone()).unwrap_or_default(),
         integrity: messages.map(|messages| match messages.integrity {
             Integrity::Required => "required",
             Integrity::Declared => "declared",

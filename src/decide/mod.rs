@@ -31,7 +31,7 @@ pub fn decide(input: &Input<'_>) -> Verdict {
         (Mode::Enforce, Some(refusal)) => Verdict::Refused(refusal),
         (Mode::Observe, None) => Verdict::observe(None),
         (Mode::Observe, Some(refusal)) => {
-            if refusal.deciding.rule.asks_to_hold() || rules::hold::reason(input).is_some() {
+            if rules::asks_for_a_person(input) {
                 Verdict::Refused(refusal)
             } else {
                 Verdict::observe(Some(refusal))
@@ -120,7 +120,6 @@ fn first_refusal_of(input: &Input<'_>, entries: &[Entry], runs: impl Fn(Rule) ->
     if entries.is_empty() {
         return Some(Refusal::new(Finding::new(Rule::InternalPanic, "no rule to judge by")));
     }
-    let held = rules::hold::reason(input).is_some();
     entries
         .chunk_by(|left, right| left.stage() == right.stage())
         .find_map(|stage| {
@@ -129,6 +128,7 @@ fn first_refusal_of(input: &Input<'_>, entries: &[Entry], runs: impl Fn(Rule) ->
                 (entry.check)(input, &mut findings);
             }
             findings.retain(|finding| runs(finding.rule));
+            let held = !findings.is_empty() && rules::asks_for_a_person(input);
             settle(findings, held)
         })
 }

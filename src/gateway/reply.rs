@@ -94,6 +94,7 @@ fn judge(case: &Case, route: &Route, question: &Question, head: &Parts, bytes: &
         extensions: Vec::new(),
         modes: Vec::new(),
         integrity: Integrity::Declared,
+        operations: Vec::new(),
         relaxed_base: false,
     };
     let declared = route.messages().unwrap_or(&undeclared);

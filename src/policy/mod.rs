@@ -6,6 +6,7 @@
 mod in_force;
 mod limits;
 mod path;
+mod review;
 mod route;
 mod vocabulary;
 
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub use in_force::{Attempt, InForce};
 pub use limits::{Deadlines, Freshness, Limits};
 pub use path::PathPattern;
+pub use review::ReviewActions;
 pub use route::{Body, Integrity, Level, Messages, Mode, ResultUrl, Route, RouteMatch};
 pub use vocabulary::Vocabulary;
 
@@ -49,6 +51,8 @@ pub struct Policy {
     pub removed_headers: Vec<String>,
     /// Profiles held beside those of contract §10.
     pub hold: Vec<String>,
+    /// Actions that ask for a person (contract §9).
+    pub review_actions: ReviewActions,
     /// Compiled envelope and profile schemas.
     pub schemas: Arc<Schemas>,
     /// The single registry of what may be asked, in file order.

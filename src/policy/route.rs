@@ -60,6 +60,8 @@ pub struct Messages {
     pub extensions: Vec<String>,
     /// Delivery modes the agent takes here.
     pub modes: Vec<String>,
+    /// Operations the agent takes here; empty takes any.
+    pub operations: Vec<String>,
     /// Whether a checksum is required (contract §7).
     pub integrity: Integrity,
     /// Base and `uai.capability.*` profiles may leave out `idempotency_key`, `fallback_directive`, `correlation_id`.
@@ -93,7 +95,7 @@ impl Mode {
     }
 }
 
-/// The executability ladder (contract §12).
+/// The executability ladder (contract §12). A policy file can declare L0 to L3; the rules know all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the ladder of contract §12")]
 pub enum Level {
@@ -101,6 +103,10 @@ pub enum Level {
     L1,
     L2,
     L3,
+    L4,
+    L5,
+    L6,
+    L7,
 }
 
 impl Level {
@@ -108,7 +114,7 @@ impl Level {
     pub const fn answers_two_keys(self) -> bool {
         match self {
             Self::L0 | Self::L1 | Self::L2 => true,
-            Self::L3 => false,
+            Self::L3 | Self::L4 | Self::L5 | Self::L6 | Self::L7 => false,
         }
     }
 
@@ -119,6 +125,10 @@ impl Level {
             Self::L1 => "L1",
             Self::L2 => "L2",
             Self::L3 => "L3",
+            Self::L4 => "L4",
+            Self::L5 => "L5",
+            Self::L6 => "L6",
+            Self::L7 => "L7",
         }
     }
 }

@@ -166,6 +166,7 @@ mod tests {
                 extensions: Vec::new(),
                 modes: Vec::new(),
                 integrity: crate::policy::Integrity::Required,
+                operations: Vec::new(),
                 relaxed_base: false,
             });
             legacy.body = crate::policy::Body::Legacy;

@@ -3,10 +3,13 @@
 //! A check sees the policy, the route, the message and the facts, and reports findings. It has no clock, no socket,
 //! no log and no state (ARCHITECTURE, invariant 3).
 
+mod action;
 mod addressing;
 mod blocker;
 mod channel;
 mod claims;
+mod conflict;
+mod consent;
 mod extension;
 mod freshness;
 pub mod hold;
@@ -14,15 +17,26 @@ pub mod idempotency;
 mod integrity;
 mod lineage;
 mod mode;
+mod operation;
 mod place;
+mod posting;
+mod private;
+mod probe;
 mod profile;
 mod progress;
+mod promotion;
+mod public_safe;
 mod report;
+mod response;
 mod revision;
 mod schema;
 mod signature;
+mod statement;
+mod summary;
 #[cfg(test)]
 pub(crate) mod testing;
+mod texts;
+mod workflow;
 
 use crate::contract::{Finding, Rule, Stage};
 use crate::facts::Facts;
@@ -70,6 +84,7 @@ pub const RULES: &[Entry] = &[
     entry(mode::UNDECLARED, mode::check_declared),
     entry(profile::UNDECLARED, profile::check_declared),
     entry(extension::RULES, extension::check),
+    entry(operation::RULES, operation::check),
     entry(revision::RULES, revision::check),
     // 7, schema
     entry(schema::RULES, schema::check),
@@ -84,13 +99,38 @@ pub const RULES: &[Entry] = &[
     entry(freshness::RULES, freshness::check),
     // 12, semantics
     entry(claims::RULES, claims::check),
+    entry(action::RULES, action::check),
+    entry(claims::widening::RULES, claims::widening::check),
+    entry(probe::RULES, probe::check),
     entry(lineage::RULES, lineage::check),
+    entry(promotion::RULES, promotion::check),
     entry(report::RULES, report::check),
     entry(blocker::RULES, blocker::check),
+    entry(response::RULES, response::check),
     entry(progress::RULES, progress::check),
+    entry(summary::RULES, summary::check),
+    entry(statement::RULES, statement::check),
+    entry(consent::RULES, consent::check),
+    entry(posting::RULES, posting::check),
+    entry(workflow::RULES, workflow::check),
+    entry(conflict::RULES, conflict::check),
+    entry(public_safe::RULES, public_safe::check),
     // 15, firewall
     entry(hold::RULES, hold::check),
 ];
+
+/// Whether a person has to decide about the message if it is valid: a rule marked H in contract §6.2 finds something.
+/// Asked whatever stage decides, as an observe route must not let such a message through (§1).
+pub fn asks_for_a_person(input: &Input<'_>) -> bool {
+    RULES
+        .iter()
+        .filter(|entry| entry.rules.iter().any(|rule| rule.asks_to_hold()))
+        .any(|entry| {
+            let mut findings = Vec::new();
+            (entry.check)(input, &mut findings);
+            findings.iter().any(|finding| finding.rule.asks_to_hold())
+        })
+}
 
 const fn entry(rules: &'static [Rule], check: fn(&Input<'_>, &mut Vec<Finding>)) -> Entry {
     Entry { rules, check }

@@ -63,7 +63,7 @@ mod tests {
             ),
             (
                 "published but without a schema",
-                |case| case.set("/profile", "\"uai.error.v1\""),
+                |case| case.set("/profile", "\"uai.client.limited-browser.v1\""),
                 &[Rule::ProfileUnknown],
             ),
             (

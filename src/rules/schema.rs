@@ -333,11 +333,11 @@ mod tests {
         let required = |found: Vec<Rule>| found.iter().filter(|rule| **rule == Rule::SchemaRequired).count();
         assert_eq!(
             required(rules_found(check, |case| change(case, true, "uai.task.status.v1"))),
-            0
+            2
         );
         assert_eq!(
             required(rules_found(check, |case| change(case, false, "uai.task.status.v1"))),
-            2
+            2 + 2
         );
         assert_eq!(
             required(rules_found(check, |case| change(case, true, "uai.agent.ack.v1"))),

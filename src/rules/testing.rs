@@ -11,8 +11,8 @@ use crate::message::envelope::Message;
 use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Policy, Route,
-    Vocabulary,
+    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Policy,
+    ReviewActions, Route, Vocabulary,
 };
 
 pub(super) const REPORT: &str = include_str!("../../examples/final-report.keyed.json");
@@ -43,6 +43,7 @@ impl Case {
                 extensions: words(&["urn:uaix:ext:agent-communication-standard"]),
                 modes: words(&["async"]),
                 integrity: Integrity::Declared,
+                operations: Vec::new(),
                 relaxed_base: false,
             },
             facts: Facts {
@@ -76,6 +77,27 @@ impl Case {
 pub(super) fn found(check: fn(&Input<'_>, &mut Vec<Finding>), change: impl Fn(&mut Case)) -> Vec<Finding> {
     let mut findings = Vec::new();
     judged(change, |input| check(input, &mut findings));
+    findings
+}
+
+/// What one check finds after `change` on a route of this level.
+pub(super) fn found_at(
+    level: Level,
+    check: fn(&Input<'_>, &mut Vec<Finding>),
+    change: impl Fn(&mut Case),
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    judged(change, |input| {
+        let route = Route {
+            level,
+            ..input.route.clone()
+        };
+        let input = Input {
+            route: &route,
+            ..*input
+        };
+        check(&input, &mut findings);
+    });
     findings
 }
 
@@ -143,6 +165,7 @@ fn policy() -> Policy {
         vocabulary: Vocabulary::default(),
         removed_headers: Vec::new(),
         hold: Vec::new(),
+        review_actions: ReviewActions::default(),
         schemas: SCHEMAS.get_or_init(|| Arc::new(Schemas::builtin().unwrap())).clone(),
         routes: Vec::new(),
     }

@@ -16,7 +16,7 @@ use super::files::Gathered;
 use super::{Overrides, Server, Tls, raw};
 use crate::message::json::Bounds;
 use crate::message::profile::Schemas;
-use crate::policy::{Agent, Backend, Deadlines, Freshness, Limits, Policy, Vocabulary};
+use crate::policy::{Agent, Backend, Deadlines, Freshness, Limits, Policy, ReviewActions, Vocabulary};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -103,6 +103,7 @@ fn policy(
     report: &mut Report<'_>,
 ) -> Option<Policy> {
     let vocabulary = vocabulary(&raw.vocabulary);
+    let review_actions = review_actions(&raw.review_actions);
     let limits = limits(&raw.limits, report);
     let deadlines = deadlines(&raw.deadlines, report);
     let removed_headers = headers::removed(&raw.headers.remove, report);
@@ -142,6 +143,7 @@ fn policy(
         vocabulary,
         removed_headers,
         hold: raw.hold.iter().map(|id| id.0.clone()).collect(),
+        review_actions,
         schemas: Arc::new(schemas?),
         routes: routes?.into_iter().map(Arc::new).collect(),
     })
@@ -185,13 +187,25 @@ fn vocabulary(raw: &raw::Vocabulary) -> Vocabulary {
         (&mut words.channel, &raw.channel),
         (&mut words.auth_scheme, &raw.auth_scheme),
     ] {
-        for word in added {
-            if !list.contains(&word.0) {
-                list.push(word.0.clone());
-            }
-        }
+        extend(list, added);
     }
     words
+}
+
+fn review_actions(raw: &raw::ReviewActions) -> ReviewActions {
+    let mut words = ReviewActions::default();
+    extend(&mut words.execution, &raw.execution);
+    extend(&mut words.credential, &raw.credential);
+    words
+}
+
+/// Adds the words that are not there yet.
+fn extend(list: &mut Vec<String>, added: &[raw::Id]) {
+    for word in added {
+        if !list.contains(&word.0) {
+            list.push(word.0.clone());
+        }
+    }
 }
 
 fn limits(raw: &raw::Limits, report: &mut Report<'_>) -> Limits {

@@ -179,7 +179,14 @@ fn messages(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report
     match raw.takes {
         Some(Takes::Messages) => {}
         Some(Takes::Legacy | Takes::Read) => {
-            for key in ["profiles", "extensions", "modes", "integrity", "relax_base"] {
+            for key in [
+                "profiles",
+                "extensions",
+                "modes",
+                "operations",
+                "integrity",
+                "relax_base",
+            ] {
                 let pointer = format!("{at}/{key}");
                 if report.is_written(&pointer) {
                     let message = format!("`{key}`: expected only on a route with `takes: messages`");
@@ -200,9 +207,11 @@ fn messages(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report
     }
     let ids = |list: &Option<Vec<raw::Id>>| -> Vec<String> { list.iter().flatten().map(|id| id.0.clone()).collect() };
     let (profiles, extensions, modes) = (ids(&raw.profiles), ids(&raw.extensions), ids(&raw.modes));
+    let operations = ids(&raw.operations);
     unique(&profiles, &format!("{at}/profiles"), "profiles", report);
     unique(&extensions, &format!("{at}/extensions"), "extensions", report);
     unique(&modes, &format!("{at}/modes"), "modes", report);
+    unique(&operations, &format!("{at}/operations"), "operations", report);
     for (index, id) in raw.profiles.iter().flatten().enumerate() {
         schemas::known(
             id,
@@ -223,6 +232,7 @@ fn messages(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report
         profiles,
         extensions,
         modes,
+        operations,
         integrity: match raw.integrity {
             None | Some(raw::Integrity::Required) => Integrity::Required,
             Some(raw::Integrity::Declared) => Integrity::Declared,

@@ -60,6 +60,9 @@ pub(super) struct Policy {
     /// Profiles that are held beside those held by default.
     #[serde(default)]
     pub hold: Vec<Id>,
+    /// Actions that ask for a person beside the shipped ones.
+    #[serde(default)]
+    pub review_actions: ReviewActions,
     /// Headers of requests.
     #[serde(default)]
     pub headers: Headers,
@@ -207,6 +210,16 @@ pub(super) struct Vocabulary {
     pub channel: Vec<Id>,
     /// `trust.auth_scheme`.
     pub auth_scheme: Vec<Id>,
+}
+
+/// Actions that ask for a person beside the shipped ones.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ReviewActions {
+    /// Beside `execute`, `deploy`, `shell`, `schedule` and `repository_write`.
+    pub execution: Vec<Id>,
+    /// Beside `authenticate`, `validate_credential` and `issue_token`.
+    pub credential: Vec<Id>,
 }
 
 /// Headers of requests.

@@ -29,6 +29,9 @@ pub(in crate::config) struct Route {
     /// Delivery modes that are taken here. Required with `takes: messages`.
     #[schemars(length(min = 1))]
     pub modes: Option<Vec<Id>>,
+    /// Operations that are taken here: `intent`, `requested_operation` and `action_type` name one. Default any.
+    #[schemars(length(min = 1))]
+    pub operations: Option<Vec<Id>>,
     /// Whether every message needs a checksum. Default required; `declared` only checks those that are there.
     pub integrity: Option<Integrity>,
     /// Base and `uai.capability.*` profiles may leave out `idempotency_key`, `fallback_directive` and `correlation_id`.

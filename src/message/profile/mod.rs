@@ -7,12 +7,13 @@ mod closed;
 mod compile;
 mod formats;
 mod lint;
+mod shipped;
 mod violation;
 
 use std::collections::BTreeMap;
 
 use compile::Schema;
-pub use formats::is_time;
+pub use formats::{is_time, is_uri};
 pub use violation::{Fault, Violation};
 
 use super::envelope::Message;
@@ -35,44 +36,6 @@ pub struct SchemaError {
     pub problem: String,
 }
 
-const ENVELOPE: &str = include_str!("../../../schemas/envelope.json");
-
-/// The profiles shipped in the binary: id and schema text.
-const BUILTIN: &[(&str, &str)] = &[
-    (
-        "uai.agent.ack.v1",
-        include_str!("../../../schemas/uai.agent.ack.v1.json"),
-    ),
-    (
-        "uai.agent.blocker.v1",
-        include_str!("../../../schemas/uai.agent.blocker.v1.json"),
-    ),
-    (
-        "uai.agent.correction.v1",
-        include_str!("../../../schemas/uai.agent.correction.v1.json"),
-    ),
-    (
-        "uai.agent.final-report.v1",
-        include_str!("../../../schemas/uai.agent.final-report.v1.json"),
-    ),
-    (
-        "uai.agent.handoff.v1",
-        include_str!("../../../schemas/uai.agent.handoff.v1.json"),
-    ),
-    (
-        "uai.agent.memory-proposal.v1",
-        include_str!("../../../schemas/uai.agent.memory-proposal.v1.json"),
-    ),
-    (
-        "uai.agent.message.v1",
-        include_str!("../../../schemas/uai.agent.message.v1.json"),
-    ),
-    (
-        "uai.agent.task-status.v1",
-        include_str!("../../../schemas/uai.agent.task-status.v1.json"),
-    ),
-];
-
 impl Schemas {
     /// The schemas shipped in the binary.
     ///
@@ -91,7 +54,7 @@ impl Schemas {
         let compiler = compile::Compiler::new();
         let mut profiles = BTreeMap::new();
         for (profile, text) in files {
-            let builtin = BUILTIN.iter().find(|(id, _)| id == profile);
+            let builtin = shipped::PROFILES.iter().find(|(id, _)| id == profile);
             let error = |problem: String| SchemaError {
                 profile: profile.clone(),
                 problem,
@@ -115,19 +78,19 @@ impl Schemas {
                 problem: "is overridden by no file".to_owned(),
             });
         }
-        let shipped = |profile: &str, text: &str| {
+        let builtin = |profile: &str, text: &str| {
             compiler.compile(text).map_err(|problem| SchemaError {
                 profile: profile.to_owned(),
                 problem,
             })
         };
-        for (profile, text) in BUILTIN {
+        for (profile, text) in shipped::PROFILES {
             if !profiles.contains_key(*profile) {
-                profiles.insert((*profile).to_owned(), shipped(profile, text)?);
+                profiles.insert((*profile).to_owned(), builtin(profile, text)?);
             }
         }
         Ok(Self {
-            envelope: shipped("envelope", ENVELOPE)?,
+            envelope: builtin("envelope", shipped::ENVELOPE)?,
             profiles,
         })
     }
@@ -135,9 +98,12 @@ impl Schemas {
     /// The text of a shipped schema: `envelope` or a profile id.
     pub fn shipped_text(name: &str) -> Option<&'static str> {
         if name == "envelope" {
-            return Some(ENVELOPE);
+            return Some(shipped::ENVELOPE);
         }
-        BUILTIN.iter().find(|(id, _)| *id == name).map(|(_, text)| *text)
+        shipped::PROFILES
+            .iter()
+            .find(|(id, _)| *id == name)
+            .map(|(_, text)| *text)
     }
 
     /// Whether a profile has a schema.
@@ -157,7 +123,7 @@ impl Schemas {
 
     /// The ids of the profiles shipped in the binary, sorted.
     pub fn shipped() -> impl Iterator<Item = &'static str> {
-        BUILTIN.iter().map(|(profile, _)| *profile)
+        shipped::PROFILES.iter().map(|(profile, _)| *profile)
     }
 
     /// Everything in which envelope and body break their schemas; empty when both are valid. A profile without a schema
@@ -202,7 +168,7 @@ mod tests {
     #[test]
     fn the_shipped_schemas_compile() {
         let schemas = Schemas::builtin().unwrap();
-        assert_eq!(schemas.profiles().len(), 8);
+        assert_eq!(schemas.profiles().len(), 22);
         assert!(schemas.profiles().iter().eq(&Schemas::shipped().collect::<Vec<_>>()));
         assert_eq!(schemas.digest(ACK).unwrap().len(), 64);
         assert!(!schemas.knows("uai.agent.ack.v2"));

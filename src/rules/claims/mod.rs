@@ -18,11 +18,11 @@
 //! # Example
 //! "UAIX provides hosted messaging." is refused, "UAIX does not provide hosted messaging." is not.
 
+pub(super) mod widening;
 mod words;
 
-use super::{Input, place};
-use crate::contract::{Finding, Pointer, Rule};
-use crate::message::json::{Kind, Node};
+use super::{Input, place, texts};
+use crate::contract::{Finding, Rule};
 use words::{Claim, Words};
 
 pub(super) const RULES: &[Rule] = &[Rule::ClaimsUnsupported];
@@ -35,70 +35,20 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
         ));
         return;
     };
-    let mut claims = Vec::new();
-    let root = input.message.root();
-    for member in input.message.body().and_then(|body| body.members()).unwrap_or_default() {
-        if member.name != "support_boundary" {
-            let mut path = vec![Part::Name("body"), Part::Name(&member.name)];
-            search(words, &member.value, &mut path, &mut claims);
-        }
-    }
-    let extensions = root
-        .get("extensions")
-        .and_then(|node| node.elements())
-        .unwrap_or_default();
-    for (index, extension) in extensions.iter().enumerate() {
-        if let Some(purpose) = extension.get("purpose") {
-            let mut path = vec![Part::Name("extensions"), Part::Index(index), Part::Name("purpose")];
-            search(words, purpose, &mut path, &mut claims);
-        }
-    }
-    findings.extend(claims.into_iter().map(|(pointer, claim)| {
+    texts::statements(input.message, &mut |text, path| {
+        let Some(claim) = words.claim(text) else { return };
         let detail = match claim {
             Claim::Of(object) => format!("expected no claim that UAIX offers {object}"),
             Claim::Phrase => "expected no claim that UAIX certifies, endorses or approves".to_owned(),
         };
-        place::at(root, Rule::ClaimsUnsupported, &pointer, detail)
-    }));
-}
-
-/// One step of the way to a text; rendered only when a claim is found there.
-enum Part<'n> {
-    Name(&'n str),
-    Index(usize),
-}
-
-/// Looks into every text at or below a node. Depth is bounded by the reader.
-fn search<'n>(words: &'n Words, node: &'n Node<'_>, path: &mut Vec<Part<'n>>, claims: &mut Vec<(Pointer, Claim<'n>)>) {
-    match &node.kind {
-        Kind::String(text) => {
-            if let Some(claim) = words.claim(text) {
-                claims.push((pointer(path), claim));
-            }
-        }
-        Kind::Array(elements) => {
-            for (index, element) in elements.iter().enumerate() {
-                path.push(Part::Index(index));
-                search(words, element, path, claims);
-                path.pop();
-            }
-        }
-        Kind::Object(members) => {
-            for member in members {
-                path.push(Part::Name(&member.name));
-                search(words, &member.value, path, claims);
-                path.pop();
-            }
-        }
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
-    }
-}
-
-fn pointer(path: &[Part<'_>]) -> Pointer {
-    path.iter().fold(Pointer::root(), |pointer, part| match part {
-        Part::Name(name) => pointer.member(name),
-        Part::Index(index) => pointer.element(*index),
-    })
+        let pointer = texts::pointer(path);
+        findings.push(place::at(
+            input.message.root(),
+            Rule::ClaimsUnsupported,
+            &pointer,
+            detail,
+        ));
+    });
 }
 
 #[cfg(test)]

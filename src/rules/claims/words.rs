@@ -19,6 +19,8 @@ pub(super) struct Words {
     negators: Vec<String>,
     /// Claims by themselves.
     phrases: Vec<String>,
+    /// What makes an agent more than it is.
+    widening: Vec<String>,
 }
 
 /// What a sentence claims.
@@ -49,6 +51,12 @@ impl Words {
             return None;
         }
         sentences(&text).find_map(|sentence| self.in_sentence(sentence))
+    }
+
+    /// Whether a text speaks of agents as selves. Negated words count too: a person has to read them.
+    pub(super) fn widens(&self, text: &str) -> bool {
+        let text = normal(text);
+        self.widening.iter().any(|word| has_word(&text, word))
     }
 
     fn in_sentence(&self, sentence: &str) -> Option<Claim<'_>> {
@@ -164,9 +172,41 @@ mod tests {
     }
 
     #[test]
+    fn every_word_of_widening_is_found_and_nothing_near_it() {
+        let words = Words::shipped().unwrap();
+        for word in &words.widening {
+            assert!(words.widens(&format!("It is said: {}!", word.to_uppercase())), "{word}");
+            assert!(!words.widens(&format!("x{word}x")), "{word}");
+        }
+        for text in [
+            "The agent has no\u{a0}consciousness.",
+            "cognitive\nliberty",
+            "Ｓｅｎｔｉｅｎｔ agents",
+            "self\u{2011}aware",
+        ] {
+            assert!(words.widens(text), "{text}");
+        }
+        for text in [
+            "",
+            "a self-contained build",
+            "a conscientious, cost-conscious reviewer",
+            "the person who reviews",
+            "civil liberty",
+        ] {
+            assert!(!words.widens(text), "{text}");
+        }
+    }
+
+    #[test]
     fn the_lists_are_lower_case_and_name_a_subject_where_it_matters() {
         let words = Words::shipped().unwrap();
-        let all = [&words.subjects, &words.verbs, &words.negators, &words.phrases];
+        let all = [
+            &words.subjects,
+            &words.verbs,
+            &words.negators,
+            &words.phrases,
+            &words.widening,
+        ];
         let mut all = all.into_iter().flatten().chain(words.objects.values().flatten());
         assert!(all.all(|word| normal(word) == *word));
         assert!(
