@@ -18,7 +18,7 @@ use portcullis::config;
 use portcullis::decide::{self, Verdict};
 use portcullis::facts::{Fact, Facts};
 use portcullis::message::canonical;
-use portcullis::message::envelope::Message;
+use portcullis::message::envelope::{Form, Message};
 use portcullis::message::json::{self, Bounds};
 use portcullis::policy::Policy;
 use portcullis::rules::Input;
@@ -80,7 +80,7 @@ fn benches(criterion: &mut Criterion) {
 /// From bytes to verdict; `None` is a refusal of stage 3 or 4.
 fn judge(bytes: &[u8], policy: &Policy) -> Option<Verdict> {
     let route = policy.routes.first()?;
-    let message = decide::read(bytes, policy).ok()?;
+    let message = decide::read(bytes, policy, Form::Keyed, &route.messages()?.envelopes).ok()?;
     let facts = Facts {
         now: Fact::Known(NOW.parse::<Timestamp>().unwrap()),
         signature: Fact::Absent,

@@ -1,7 +1,8 @@
 //! The corpus: one JSON file is one test, with the exact verdict, code, rule, status and pointer (contract §4 to §10).
 //!
 //! A case is a base message with changes (`base`, `set`, `remove`, then sealed unless `seal` is false, then `edit`ed as
-//! text), or raw input (`text`, `hex`). `policy` and `facts` change what `Case` describes below.
+//! text), or raw input (`text`, `hex`). With `form: keyless` a base message is made an array after it is sealed, then
+//! `places` changes that, and any input is read as keyless. `policy` and `facts` change what `Case` describes below.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,11 +24,12 @@ use std::time::Duration;
 use portcullis::contract::{Rule, Stage};
 use portcullis::decide::{self, Refusal, Verdict};
 use portcullis::facts::{Fact, Facts};
+use portcullis::message::envelope::{Envelope, Form};
 use portcullis::message::json::{self, Bounds};
-use portcullis::message::{canonical, profile::Schemas};
+use portcullis::message::{canonical, keyless, profile::Schemas};
 use portcullis::policy::{
-    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Policy,
-    ReviewActions, Route, Vocabulary,
+    Agent, Backend, BackendView, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern,
+    Payload, Policy, ReviewActions, Route, Vocabulary,
 };
 use portcullis::rules::Input;
 use serde::Deserialize;
@@ -46,6 +48,9 @@ struct Case {
     seal: bool,
     #[serde(default)]
     edit: Vec<(String, String)>,
+    form: Option<String>,
+    #[serde(default)]
+    places: BTreeMap<String, Value>,
     text: Option<String>,
     hex: Option<String>,
     #[serde(default)]
@@ -64,6 +69,10 @@ struct PolicyChange {
     integrity: Option<String>,
     idempotency: Option<String>,
     agent_ids: Option<Vec<String>>,
+    envelopes: Option<Vec<String>>,
+    payload: Option<String>,
+    capability_revision: Option<String>,
+    dispatch: Option<bool>,
     profiles: Option<Vec<String>>,
     extensions: Option<Vec<String>>,
     modes: Option<Vec<String>>,
@@ -178,7 +187,7 @@ fn judge(case: &Case) -> Expect {
     let Some(declared) = route.messages() else {
         return describe(&decide::decide_plain(route, &facts));
     };
-    match decide::read(&bytes, &policy) {
+    match decide::read(&bytes, &policy, form(case), &declared.envelopes) {
         Err(refusal) => refused(&refusal, refusal.outcome.name()),
         Ok(message) => describe(&decide::decide(&Input {
             policy: &policy,
@@ -248,11 +257,33 @@ fn bytes(case: &Case) -> Vec<u8> {
         message["integrity"]["checksum"] = Value::String(format!("sha256:{digest}"));
     }
     let mut text = message.to_string();
+    if form(case) == Form::Keyless {
+        let root = json::read(text.as_bytes(), &Bounds::default()).unwrap();
+        let array = json::minified(&keyless::flatten(root, &schemas()).unwrap());
+        let mut array: Value = serde_json::from_slice(&array).unwrap();
+        for (pointer, value) in &case.places {
+            *array.pointer_mut(pointer).unwrap() = value.clone();
+        }
+        text = array.to_string();
+    }
     for (from, to) in &case.edit {
         assert!(text.contains(from), "{}: nothing to edit", case.about);
         text = text.replace(from, to);
     }
     text.into_bytes()
+}
+
+fn form(case: &Case) -> Form {
+    match case.form.as_deref() {
+        None => Form::Keyed,
+        Some("keyless") => Form::Keyless,
+        Some(other) => panic!("form `{other}`"),
+    }
+}
+
+fn schemas() -> Arc<Schemas> {
+    static SCHEMAS: OnceLock<Arc<Schemas>> = OnceLock::new();
+    SCHEMAS.get_or_init(|| Arc::new(Schemas::builtin().unwrap())).clone()
 }
 
 fn set(message: &mut Value, pointer: &str, value: Value) {
@@ -264,7 +295,6 @@ fn set(message: &mut Value, pointer: &str, value: Value) {
 }
 
 fn policy(change: &PolicyChange) -> Policy {
-    static SCHEMAS: OnceLock<Arc<Schemas>> = OnceLock::new();
     let words = |given: &Option<Vec<String>>, default: &[&str]| {
         let default = || default.iter().map(|word| (*word).to_owned()).collect();
         given.clone().unwrap_or_else(default)
@@ -273,6 +303,19 @@ fn policy(change: &PolicyChange) -> Policy {
         profiles: words(&change.profiles, &Schemas::shipped().collect::<Vec<_>>()),
         extensions: words(&change.extensions, &["urn:uaix:ext:agent-communication-standard"]),
         modes: words(&change.modes, &["async"]),
+        envelopes: words(&change.envelopes, &["canonical"])
+            .iter()
+            .map(|word| match word.as_str() {
+                "canonical" => Envelope::Canonical,
+                "delivery" => Envelope::Delivery,
+                other => panic!("envelope `{other}`"),
+            })
+            .collect(),
+        payload: change.payload.as_ref().map(|word| match word.as_str() {
+            "any" => Payload::Any,
+            name => Payload::Schema(name.to_owned()),
+        }),
+        backend_view: BackendView::Received,
         integrity: match change.integrity.as_deref() {
             None | Some("required") => Integrity::Required,
             Some("declared") => Integrity::Declared,
@@ -335,8 +378,10 @@ fn policy(change: &PolicyChange) -> Policy {
         removed_headers: Vec::new(),
         hold: change.hold.clone(),
         review_actions: review_actions(&change.review_actions),
-        schemas: SCHEMAS.get_or_init(|| Arc::new(Schemas::builtin().unwrap())).clone(),
+        schemas: schemas(),
         routes: vec![Arc::new(route)],
+        dispatch_route: change.dispatch.is_some_and(|is| is).then(|| "case".to_owned()),
+        capability_revision: change.capability_revision.clone().unwrap_or_default(),
     }
 }
 

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use portcullis::message::envelope::{Envelope, Form};
 use portcullis::{config, decide};
 use serde_json::Value;
 
@@ -91,7 +92,8 @@ fn every_example_message_reads_and_the_handoff_carries_its_own_digest() {
     for entry in fs::read_dir(root().join("examples")).expect("examples/") {
         let file = entry.unwrap().path();
         let bytes = fs::read(&file).unwrap();
-        let message = decide::read(&bytes, &policy).unwrap_or_else(|refusal| panic!("{}: {refusal:?}", file.display()));
+        let message = decide::read(&bytes, &policy, Form::Keyed, &[Envelope::Canonical])
+            .unwrap_or_else(|refusal| panic!("{}: {refusal:?}", file.display()));
         if file.ends_with("handoff.keyed.json") {
             let stated = message.text(&["integrity", "checksum"]).unwrap();
             assert_eq!(stated, format!("sha256:{}", message.digest()));

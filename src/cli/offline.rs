@@ -14,12 +14,12 @@ use crate::config;
 use crate::contract::{Rule, Stage};
 use crate::decide::{self, Heard, Refusal};
 use crate::facts::{Fact, Facts};
-use crate::message::envelope::Message;
+use crate::message::envelope::{Envelope, Form, Message};
 use crate::message::json::Bounds;
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Policy,
-    ReviewActions, Route, Vocabulary,
+    Agent, Backend, BackendView, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern,
+    Payload, Policy, ReviewActions, Route, Vocabulary,
 };
 use crate::rules::{self, Input};
 
@@ -109,7 +109,11 @@ impl Bench {
 
     /// Judges one message.
     pub fn judge(&self, bytes: &[u8]) -> Judged {
-        match decide::read(bytes, &self.policy) {
+        let takers = std::iter::once(&self.first).chain(&self.others);
+        let envelopes: Vec<Envelope> = takers
+            .flat_map(|taker| taker.declared.envelopes.iter().copied())
+            .collect();
+        match decide::read(bytes, &self.policy, form(bytes), &envelopes) {
             Ok(message) => self.judge_message(&message),
             Err(refusal) => Judged {
                 heard: heard_while_reading(&refusal),
@@ -135,7 +139,7 @@ impl Bench {
             message,
             facts: &facts,
         };
-        let (heard, refusal) = decide::trace(&input, |rule| self.runs(rule));
+        let (heard, refusal) = decide::trace(&input, |rule| self.runs(rule, message.envelope()));
         let id = message.id().filter(|id| is_id(id)).map(str::to_owned);
         Judged {
             report: Report::offline(refusal.as_ref(), id, Some(message.digest().to_owned())),
@@ -145,22 +149,27 @@ impl Bench {
         }
     }
 
-    /// The route that takes the message's profile, else the first, which will say why not.
+    /// The route that takes the message's envelope and profile, else the first that takes its envelope, which will say
+    /// why not.
     fn taker(&self, message: &Message<'_>) -> &Taker {
-        std::iter::once(&self.first)
-            .chain(&self.others)
-            .find(|taker| {
-                let profiles = &taker.declared.profiles;
-                profiles.iter().any(|profile| message.profile() == Some(profile))
-            })
+        let takers = || std::iter::once(&self.first).chain(&self.others);
+        let takes_envelope = |taker: &&Taker| taker.declared.envelopes.contains(&message.envelope());
+        let takes_profile = |taker: &&Taker| {
+            let profiles = &taker.declared.profiles;
+            profiles.iter().any(|profile| message.profile() == Some(profile))
+        };
+        takers()
+            .filter(takes_envelope)
+            .find(takes_profile)
+            .or_else(|| takers().find(takes_envelope))
             .unwrap_or(&self.first)
     }
 
     /// Whether bytes alone, and what the command line gave besides, are enough to judge a rule.
-    fn runs(&self, rule: Rule) -> bool {
+    fn runs(&self, rule: Rule, envelope: Envelope) -> bool {
         match rule.stage() {
             Stage::Json | Stage::Envelope | Stage::Semantics => true,
-            Stage::Addressing => self.declared || rule == Rule::AddressingSet,
+            Stage::Addressing => self.declared || rule != Rule::AddressingNotHere,
             Stage::Capability => match self.declared {
                 true => rule != Rule::CapabilityRevision,
                 false => rule == Rule::ModeUnknown || rule == Rule::ProfileUnknown,
@@ -168,7 +177,8 @@ impl Bench {
             Stage::Schema => rule != Rule::IdempotencyDisagree && rule != Rule::IdempotencyMalformed,
             // Without a policy the checksum is `declared`: only a digest that does not match refuses.
             Stage::Integrity => self.declared || rule == Rule::IntegrityMismatch,
-            Stage::Freshness => self.at.is_some() && rule != Rule::ClockUnsteady,
+            // The time of a delivery envelope is in its signature, which is not judged here.
+            Stage::Freshness => self.at.is_some() && rule != Rule::ClockUnsteady && envelope == Envelope::Canonical,
             Stage::Route
             | Stage::Limits
             | Stage::Credentials
@@ -189,6 +199,11 @@ impl Bench {
             return notes;
         }
         match input.message.text(&["integrity", "checksum"]) {
+            None if input.message.envelope() == Envelope::Delivery => {
+                notes.push(
+                    "the signature is not judged here, and without it no gate lets the message through".to_owned(),
+                );
+            }
             None => notes.push("there is no checksum; accepted because integrity is `declared`".to_owned()),
             Some(checksum) if !is_digest(checksum) => {
                 notes.push("the checksum is a placeholder; accepted because integrity is `declared`".to_owned());
@@ -219,6 +234,14 @@ impl Taker {
 
 /// The largest message read from a file or standard input; far above any policy's `limits.body`.
 const MESSAGE_MAX: u64 = 64 * 1024 * 1024;
+
+/// The form of a message that comes without a media type: an array is keyless.
+pub fn form(bytes: &[u8]) -> Form {
+    match bytes.trim_ascii_start().first() {
+        Some(b'[') => Form::Keyless,
+        Some(_) | None => Form::Keyed,
+    }
+}
 
 /// The bytes of a message file, `-` for standard input.
 ///
@@ -289,7 +312,15 @@ fn builtin() -> Result<Policy, String> {
         body: Body::Messages(Messages {
             profiles: schemas.profiles().into_iter().map(str::to_owned).collect(),
             extensions: Vec::new(),
-            modes: vocabulary.mode.clone(),
+            modes: vocabulary
+                .mode
+                .iter()
+                .chain(&vocabulary.delivery_mode)
+                .cloned()
+                .collect(),
+            envelopes: vec![Envelope::Canonical, Envelope::Delivery],
+            payload: Some(Payload::Any),
+            backend_view: BackendView::Received,
             integrity: Integrity::Declared,
             operations: Vec::new(),
             relaxed_base: false,
@@ -329,5 +360,7 @@ fn builtin() -> Result<Policy, String> {
         review_actions: ReviewActions::default(),
         schemas: Arc::new(schemas),
         routes: vec![Arc::new(route)],
+        dispatch_route: None,
+        capability_revision: String::new(),
     })
 }

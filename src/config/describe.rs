@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Config;
-use crate::policy::{Body, Integrity, Policy, Route};
+use crate::policy::{BackendView, Body, Integrity, Payload, Policy, Route};
 
 /// The effective policy; serialises for `--output json`.
 #[derive(Debug, Serialize)]
@@ -35,6 +35,10 @@ pub struct Effective {
     pub public_hosts: Vec<String>,
     /// Sizes, counts and durations by the name of their key; sizes in bytes, durations as text.
     pub limits: Vec<Limit>,
+    /// SHA-256 of the capability document that this policy makes.
+    pub capability_revision: String,
+    /// The route that takes intents to fan out.
+    pub dispatch_route: Option<String>,
     /// Profiles held beside the default ones.
     pub hold: Vec<String>,
     /// Actions that ask for a person, the shipped ones too.
@@ -80,6 +84,12 @@ pub struct EffectiveRoute {
     pub level: &'static str,
     /// Media types taken; empty for a read.
     pub media_types: Vec<String>,
+    /// Envelopes taken.
+    pub envelopes: Vec<&'static str>,
+    /// `any`, or the schema of a delivery envelope's payload.
+    pub payload: Option<String>,
+    /// `received` or `keyed`, on a route that takes messages.
+    pub backend_view: Option<&'static str>,
     /// Profiles taken, each with the digest of its schema in force.
     pub profiles: Vec<Profile>,
     /// Extensions taken.
@@ -133,6 +143,8 @@ pub fn describe(config: &Config) -> Effective {
         public_url: policy.public_url.clone(),
         public_hosts: policy.public_hosts.clone(),
         limits: limits(policy),
+        capability_revision: policy.capability_revision.clone(),
+        dispatch_route: policy.dispatch_route.clone(),
         hold: policy.hold.clone(),
         review_actions: ReviewActions {
             execution: policy.review_actions.execution.clone(),
@@ -150,6 +162,7 @@ impl Effective {
     /// Only those of the writer.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "revision  {}", self.revision)?;
+        writeln!(out, "declared  {}", self.capability_revision)?;
         writeln!(out, "agent     {} ({})", self.agent_ids.join(", "), self.agent_label)?;
         let tls = if self.tls { "TLS" } else { "plain text" };
         writeln!(
@@ -163,6 +176,9 @@ impl Effective {
         }
         if !self.public_hosts.is_empty() {
             writeln!(out, "hosts     {}", self.public_hosts.join(", "))?;
+        }
+        if let Some(route) = &self.dispatch_route {
+            writeln!(out, "dispatch  {route}")?;
         }
         if !self.hold.is_empty() {
             writeln!(out, "hold also {}", self.hold.join(", "))?;
@@ -231,6 +247,9 @@ impl EffectiveRoute {
             writeln!(out, "  {key:<13} {}", list.join(", "))
         };
         let profiles: Vec<String> = self.profiles.iter().map(|profile| profile.id.clone()).collect();
+        let envelopes: Vec<String> = self.envelopes.iter().map(|name| (*name).to_owned()).collect();
+        line("envelopes", &envelopes)?;
+        line("payload", &self.payload.clone().into_iter().collect::<Vec<_>>())?;
         line("profiles", &profiles)?;
         line("extensions", &self.extensions)?;
         line("modes", &self.modes)?;
@@ -268,6 +287,19 @@ fn route(route: &Route, policy: &Policy) -> EffectiveRoute {
         mode: route.mode.name(),
         level: route.level.name(),
         media_types: route.media_types.clone(),
+        envelopes: messages
+            .map(|messages| messages.envelopes.iter().map(|envelope| envelope.name()).collect())
+            .unwrap_or_default(),
+        payload: messages
+            .and_then(|messages| messages.payload.as_ref())
+            .map(|payload| match payload {
+                Payload::Any => "any".to_owned(),
+                Payload::Schema(name) => name.clone(),
+            }),
+        backend_view: messages.map(|messages| match messages.backend_view {
+            BackendView::Received => "received",
+            BackendView::Keyed => "keyed",
+        }),
         profiles: messages
             .map(|messages| messages.profiles.iter().map(profile).collect())
             .unwrap_or_default(),

@@ -138,12 +138,12 @@ rules! {
     EnvelopeAmbiguous        "envelope.ambiguous"           Envelope     SchemaViolation      422 Some(Trigger::MalformedSchema),              "2.2"  -     built;
     EnvelopeVersion          "envelope.version"             Envelope     SchemaViolation      422 Some(Trigger::MalformedSchema),              "2.2"  -     built;
     EnvelopeNotHere          "envelope.not-here"            Envelope     SchemaViolation      422 Some(Trigger::MalformedSchema),              "2.2"  -     built;
-    KeylessShape             "keyless.shape"                Envelope     SchemaViolation      422 Some(Trigger::MalformedSchema),              "2.5"  -     planned;
-    KeylessOverflow          "keyless.overflow"             Envelope     SchemaViolation      422 Some(Trigger::MalformedSchema),              "2.5"  -     planned;
-    KeylessAlias             "keyless.alias"                Envelope     SchemaViolation      422 Some(Trigger::MalformedSchema),              "2.5"  -     planned;
+    KeylessShape             "keyless.shape"                Envelope     SchemaViolation      422 Some(Trigger::MalformedSchema),              "2.5"  -     built;
+    KeylessOverflow          "keyless.overflow"             Envelope     SchemaViolation      422 Some(Trigger::MalformedSchema),              "2.5"  -     built;
+    KeylessAlias             "keyless.alias"                Envelope     SchemaViolation      422 Some(Trigger::MalformedSchema),              "2.5"  -     built;
     AddressingSet            "addressing.set"               Addressing   AddressingViolation  422 None,                                        "4"    -     built;
     AddressingNotHere        "addressing.not-here"          Addressing   AddressingViolation  422 None,                                        "4"    -     built;
-    AddressingImplicit       "addressing.implicit"          Addressing   MulticastUnsupported 422 None,                                        "4"    -     planned;
+    AddressingImplicit       "addressing.implicit"          Addressing   MulticastUnsupported 422 None,                                        "4"    -     built;
     ModeUnknown              "mode.unknown"                 Capability   UnknownDeliveryMode  422 None,                                        "4"    -     built;
     ProfileUnknown           "profile.unknown"              Capability   SchemaViolation      422 Some(Trigger::MissingProfile),               "3"    -     built;
     GetActionCategory        "get-action.category"          Capability   HumanReviewRequired  403 None,                                        "11"   holds planned;

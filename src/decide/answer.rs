@@ -2,7 +2,7 @@
 
 use crate::contract::{Finding, Rule, Stage};
 use crate::facts::{Fact, Facts};
-use crate::message::envelope::Message;
+use crate::message::envelope::{Envelope, Form, Message};
 use crate::policy::{Messages, Policy, Route};
 use crate::rules::{Entry, Input, RULES};
 
@@ -29,18 +29,19 @@ impl Question {
     }
 }
 
-/// Judges an answer by stages 3, 4, 7 and 8 and by what the request asked.
+/// Judges an answer in this form by stages 3, 4, 7 and 8 and by what the request asked.
 ///
 /// # Errors
 /// `backend.contract`, whose detail names the rule that the answer breaks.
 pub fn answer(
     bytes: &[u8],
+    form: Form,
     policy: &Policy,
     route: &Route,
     declared: &Messages,
     question: &Question,
 ) -> Result<(), Finding> {
-    let message = super::read(bytes, policy).map_err(|refusal| breaks(refusal.rule()))?;
+    let message = super::read(bytes, policy, form, &[Envelope::Canonical]).map_err(|refusal| breaks(refusal.rule()))?;
     if !message.profile().is_some_and(|profile| policy.schemas.knows(profile)) {
         return Err(breaks(Rule::ProfileUnknown));
     }

@@ -7,20 +7,36 @@ mod verdict;
 pub use answer::{Question, answer};
 pub use verdict::{Observed, Permit, Refusal, Verdict};
 
-use crate::contract::{Finding, Rule, Stage};
+use crate::contract::{Finding, Pointer, Rule, Stage};
 use crate::facts::Facts;
-use crate::message::envelope::Message;
+use crate::message::envelope::{Envelope, Form, Message};
 use crate::message::json;
 use crate::policy::{Mode, Policy, Route};
 use crate::rules::{self, Entry, Input, RULES};
 
-/// Stages 3 and 4: from bytes to a message (contract §2).
+/// Stages 3 and 4: from bytes in this form to a message in one of these envelopes (contract §2).
 ///
 /// # Errors
-/// The one finding of stage 3 or 4. It refuses on an observe route too (contract §1).
-pub fn read<'a>(bytes: &'a [u8], policy: &Policy) -> Result<Message<'a>, Refusal> {
+/// The findings of stage 3 or 4. They refuse on an observe route too (contract §1).
+pub fn read<'a>(bytes: &'a [u8], policy: &Policy, form: Form, envelopes: &[Envelope]) -> Result<Message<'a>, Refusal> {
     let root = json::read(bytes, &policy.json).map_err(Refusal::new)?;
-    Message::open(bytes, root).map_err(Refusal::new)
+    let start = root.span.start;
+    let message = match form {
+        Form::Keyed => Message::open(bytes, root).map_err(Refusal::new)?,
+        Form::Keyless => Message::open_keyless(bytes, root, &policy.schemas).map_err(refuse)?,
+    };
+    if envelopes.contains(&message.envelope()) {
+        return Ok(message);
+    }
+    let name = match message.envelope() {
+        Envelope::Canonical => "uai_version",
+        Envelope::Delivery => "version",
+    };
+    let at = message.root().member(name).map_or(start, |member| member.at);
+    let taken: Vec<&str> = envelopes.iter().map(|envelope| envelope.name()).collect();
+    let detail = format!("expected an envelope that is taken here: {}", taken.join(", "));
+    let pointer = Pointer::root().member(name);
+    Err(Refusal::new(Finding::at(Rule::EnvelopeNotHere, pointer, at, detail)))
 }
 
 /// Stages 5 to 15 for a message.
@@ -131,6 +147,12 @@ fn first_refusal_of(input: &Input<'_>, entries: &[Entry], runs: impl Fn(Rule) ->
             let held = !findings.is_empty() && rules::asks_for_a_person(input);
             settle(findings, held)
         })
+}
+
+/// A refusal by findings of which there is at least one.
+fn refuse(findings: Vec<Finding>) -> Refusal {
+    let nothing = || Refusal::new(Finding::new(Rule::InternalPanic, "a refusal without a finding"));
+    settle(findings, false).unwrap_or_else(nothing)
 }
 
 /// Orders the findings of one stage as contract §4 says and makes them a refusal.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Response, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, Version};
 use uuid::Uuid;
 
 use super::answer::{self, Asked};
@@ -15,11 +15,15 @@ use super::headers::accepts;
 use super::{Gate, intake};
 use crate::contract::{BackendOutcome, Finding, Outcome, Rule, Stage};
 use crate::decide::{self, Refusal};
+use crate::message::envelope::Form;
 use crate::policy::{Policy, Route, RouteMatch};
 use crate::record::{Closing, Entry, Subject};
 
 /// Pages of codes, served before the routes (contract §5).
 const PROBLEMS: &str = "/.well-known/uai/problems/";
+
+/// The field by which a client and the gateway name a revision of the capability document.
+const REVISION: HeaderName = HeaderName::from_static("uai-capability-revision");
 
 /// One request. Closed by value; dropped, its record says `aborted`.
 #[derive(Debug)]
@@ -32,6 +36,8 @@ pub struct Case {
     pub id: Uuid,
     /// The bytes that were judged, once they are read.
     pub bytes: Bytes,
+    /// The form that their media type announces.
+    pub form: Form,
     /// What an enforcing route would have said, on an observe route.
     pub would: Option<Option<Refusal>>,
     /// Time at the backend.
@@ -41,6 +47,7 @@ pub struct Case {
     route: Option<Arc<Route>>,
     allowed: Vec<String>,
     accepts_uai: bool,
+    asks_revision: bool,
     unread: bool,
     is_http1: bool,
     entry: Entry,
@@ -88,6 +95,8 @@ impl Case {
             policy,
             id,
             bytes: Bytes::new(),
+            form: Form::Keyed,
+            asks_revision: false,
             would: None,
             backend: None,
             began: gate.clock.instant(),
@@ -104,6 +113,8 @@ impl Case {
     /// Looks at the head as far as the answer depends on it.
     pub fn meet(&mut self, head: &Parts, has_body: bool) {
         self.accepts_uai = accepts(&head.headers, "application/uai+json");
+        self.asks_revision = head.headers.contains_key(REVISION);
+        self.form = intake::form(&head.headers);
         self.is_http1 = head.version != Version::HTTP_2;
         self.unread = has_body && self.is_http1;
     }
@@ -198,6 +209,7 @@ impl Case {
                 let outcome = self.passing();
                 let field = answer::verdict_field(self.id, outcome);
                 response.headers_mut().insert(answer::UAI_VERDICT, field);
+                self.tell_revision(response.headers_mut());
                 self.write(outcome, None, response.status().as_u16());
                 return Some(response);
             }
@@ -216,8 +228,12 @@ impl Case {
         let allowed: Vec<&str> = self.allowed.iter().map(String::as_str).collect();
         // Only this rare answer speaks of the message once more, so it is read once more.
         let wants_message = self.accepts_uai && refusal.rule().stage() > Stage::Schema && !bytes.is_empty();
-        let message = wants_message.then(|| decide::read(&bytes, &policy).ok()).flatten();
-        let response = answer::refuse(
+        let declared = route.as_ref().and_then(|route| route.messages());
+        let envelopes = declared.map_or(&[][..], |declared| &declared.envelopes);
+        let message = wants_message
+            .then(|| decide::read(&bytes, &policy, self.form, envelopes).ok())
+            .flatten();
+        let mut response = answer::refuse(
             refusal,
             &Asked {
                 id: self.id,
@@ -231,9 +247,19 @@ impl Case {
                 recorded: self.gate.sink.is_sound(),
             },
         );
+        self.tell_revision(response.headers_mut());
         self.would = None;
         self.write(refusal.outcome, Some(refusal), response.status().as_u16());
         response
+    }
+
+    /// A client that names a capability revision learns the current one (contract §2.4).
+    fn tell_revision(&self, headers: &mut HeaderMap) {
+        if self.asks_revision
+            && let Ok(current) = HeaderValue::try_from(self.policy.capability_revision.as_str())
+        {
+            headers.insert(REVISION, current);
+        }
     }
 
     fn panicked(&self) -> Refusal {

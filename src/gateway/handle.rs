@@ -125,11 +125,12 @@ fn outgoing(case: &Case, head: &Parts, route: &Route, judged: &Judged) -> Outgoi
         new_trace: clock.id().simple().to_string(),
         // The second half of a version 7 id is random.
         span: clock.id().simple().to_string().chars().skip(16).collect(),
+        is_keyed_view: judged.keyed.is_some(),
     };
     Outgoing {
         method: head.method.clone(),
         path: head.uri.path().to_owned(),
         headers: forwarded(&head.headers, route, &case.policy, &own),
-        body: case.bytes.clone(),
+        body: judged.keyed.as_ref().unwrap_or(&case.bytes).clone(),
     }
 }

@@ -49,6 +49,8 @@ pub struct Own<'a> {
     pub new_trace: String,
     /// The gateway's span: 16 lowercase hex digits.
     pub span: String,
+    /// The backend gets the keyed form of a keyless message.
+    pub is_keyed_view: bool,
 }
 
 /// The fields that the backend gets, in the order of the table in contract §14.
@@ -71,6 +73,9 @@ pub fn forwarded(received: &HeaderMap, route: &Route, policy: &Policy, own: &Own
         fields.remove("tracestate");
     }
     put(&mut fields, "traceparent", Some(trace.parent));
+    if own.is_keyed_view {
+        fields.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/uai+json"));
+    }
     fields.insert("uai-verdict", own.verdict.clone());
     put(&mut fields, "uai-profile", own.profile.map(quoted));
     put(&mut fields, "uai-message-digest", own.digest.map(quoted));

@@ -6,6 +6,8 @@ mod fields;
 mod framing;
 mod media;
 
+pub use media::form;
+
 use http::request::Parts;
 use http::{HeaderMap, Uri, header};
 

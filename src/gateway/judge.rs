@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::case::Case;
 use crate::contract::Stage;
 use crate::decide::{self, Observed, Permit, Question, Refusal, Verdict};
 use crate::facts::{Fact, Facts};
 use crate::message::canonical::sha256_hex;
-use crate::message::envelope::Message;
-use crate::policy::{Body, Route};
+use crate::message::envelope::{Envelope, Form, Message};
+use crate::policy::{BackendView, Body, Route};
 use crate::record::Subject;
 use crate::rules::Input;
 
@@ -25,6 +27,8 @@ pub struct Judged {
     pub profile: Option<String>,
     /// Its digest, once stages 5 to 8 found nothing.
     pub digest: Option<String>,
+    /// The keyed form of a keyless message, where the route says that the backend gets that.
+    pub keyed: Option<Bytes>,
 }
 
 /// Stages 3 to 15.
@@ -38,13 +42,19 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
     let (verdict, mut judged) = match &route.body {
         Body::Messages(declared) => {
             case.reach(Stage::Json);
-            let message = decide::read(&bytes, &policy)?;
-            note(case.subject(), &message, |profile| {
+            let message = decide::read(&bytes, &policy, case.form, &declared.envelopes)?;
+            note(case.subject(), &message, facts, |profile| {
                 policy
                     .schemas
                     .knows(profile)
                     .then(|| policy.schemas.digest(profile).map(str::to_owned))
             });
+            if message.envelope() == Envelope::Delivery {
+                let schema = declared.payload_schema();
+                case.subject().schema_digest = schema
+                    .and_then(|name| policy.schemas.payload_digest(name))
+                    .map(str::to_owned);
+            }
             case.reach(Stage::Addressing);
             let verdict = decide::decide(&Input {
                 policy: &policy,
@@ -53,7 +63,7 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
                 message: &message,
                 facts,
             });
-            (verdict, Unpermitted::of(&message))
+            (verdict, Unpermitted::of(&message, declared.backend_view))
         }
         Body::Legacy | Body::Read => {
             if let Fact::Known(key) = facts.idempotency_key {
@@ -86,6 +96,7 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
         timeout: judged.timeout,
         profile: judged.profile,
         digest: judged.digest,
+        keyed: judged.keyed,
     })
 }
 
@@ -96,10 +107,11 @@ struct Unpermitted {
     timeout: Option<Duration>,
     profile: Option<String>,
     digest: Option<String>,
+    keyed: Option<Bytes>,
 }
 
 impl Unpermitted {
-    fn of(message: &Message<'_>) -> Self {
+    fn of(message: &Message<'_>, view: BackendView) -> Self {
         let timeout = message
             .at(&["delivery", "timeout_ms"])
             .and_then(|node| node.number()?.integer())
@@ -110,18 +122,31 @@ impl Unpermitted {
             timeout: timeout.map(Duration::from_millis),
             profile: message.profile().map(str::to_owned),
             digest: Some(message.digest().to_owned()),
+            keyed: match (message.form(), view) {
+                (Form::Keyless, BackendView::Keyed) => Some(message.keyed().into()),
+                (Form::Keyless, BackendView::Received) | (Form::Keyed, _) => None,
+            },
         }
     }
 }
 
 /// What the record says of a message: only what is known to be a name or an id (contract §15).
-fn note(subject: &mut Subject, message: &Message<'_>, known: impl Fn(&str) -> Option<Option<String>>) {
+fn note(
+    subject: &mut Subject,
+    message: &Message<'_>,
+    facts: &Facts<'_>,
+    known: impl Fn(&str) -> Option<Option<String>>,
+) {
     let id = |text: Option<&str>| text.filter(|text| is_id(text)).map(str::to_owned);
-    subject.envelope = Some("canonical");
+    subject.envelope = Some(message.envelope().name());
     subject.message_digest = Some(message.digest().to_owned());
     subject.message_id = id(message.id());
     subject.sender = id(message.sender());
-    subject.idempotency_key = id(message.text(&["delivery", "idempotency_key"]));
+    // Of a delivery envelope the field is the key, else its own (contract §8).
+    subject.idempotency_key = match (message.envelope(), facts.idempotency_key) {
+        (Envelope::Delivery, Fact::Known(key)) => Some(key.to_owned()),
+        (Envelope::Delivery | Envelope::Canonical, _) => id(message.text(message.key_path())),
+    };
     if let Some((profile, digest)) = message.profile().and_then(|profile| Some((profile, known(profile)?))) {
         subject.profile = Some(profile.to_owned());
         subject.schema_digest = digest;

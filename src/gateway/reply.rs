@@ -11,8 +11,9 @@ use super::case::Case;
 use super::headers::answered;
 use crate::contract::{BackendOutcome, Finding, Pointer, Rule};
 use crate::decide::{self, Question, Refusal};
+use crate::message::envelope::{Envelope, Form, KEYLESS_TYPE};
 use crate::message::json;
-use crate::policy::{Integrity, Messages, Policy, ResultUrl, Route};
+use crate::policy::{BackendView, Integrity, Messages, Policy, ResultUrl, Route};
 use crate::upstream::{self, Answer, Failure};
 
 /// The refusal of a backend leg without an answer.
@@ -93,12 +94,15 @@ fn judge(case: &Case, route: &Route, question: &Question, head: &Parts, bytes: &
         profiles: Vec::new(),
         extensions: Vec::new(),
         modes: Vec::new(),
+        envelopes: vec![Envelope::Canonical],
+        payload: None,
+        backend_view: BackendView::Received,
         integrity: Integrity::Declared,
         operations: Vec::new(),
         relaxed_base: false,
     };
     let declared = route.messages().unwrap_or(&undeclared);
-    decide::answer(bytes, &case.policy, route, declared, question)
+    decide::answer(bytes, form(&head.headers), &case.policy, route, declared, question)
 }
 
 /// The backend's answer as it is, or the two keys of levels L0 to L2.
@@ -138,16 +142,30 @@ fn is_public(url: &str, origins: &[String]) -> bool {
 
 /// Whether an answer says that it is UAI: by one of the two media types, also when it says more beside it.
 fn claims_uai(headers: &HeaderMap) -> bool {
+    types(headers).any(|named| named.eq_ignore_ascii_case("application/uai+json") || is_keyless(named))
+}
+
+/// The form of an answer; one that names both types is read as keyless and refused when it is none.
+fn form(headers: &HeaderMap) -> Form {
+    if types(headers).any(is_keyless) {
+        Form::Keyless
+    } else {
+        Form::Keyed
+    }
+}
+
+fn is_keyless(named: &str) -> bool {
+    named.eq_ignore_ascii_case(KEYLESS_TYPE)
+}
+
+/// The media types of every `Content-Type` field, without parameters.
+fn types(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     headers
         .get_all(header::CONTENT_TYPE)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .filter_map(|value| value.split([';', ',']).next())
-        .any(|essence| {
-            let essence = essence.trim();
-            essence.eq_ignore_ascii_case("application/uai+json")
-                || essence.eq_ignore_ascii_case("application/uai-keyless+json")
-        })
+        .map(str::trim)
 }
 
 /// A server error without its body and without the fields that describe it.

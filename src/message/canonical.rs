@@ -2,7 +2,7 @@
 
 use aws_lc_rs::digest;
 
-use super::json::{Kind, Member, Node};
+use super::json::{Kind, Member, Node, hex, write_string};
 
 /// RFC 8785 text of a value, nothing removed.
 pub fn jcs(node: &Node<'_>) -> Vec<u8> {
@@ -16,7 +16,17 @@ pub fn canonical_bytes(root: &Node<'_>) -> Vec<u8> {
     text(root, Part::Root)
 }
 
-/// SHA-256 of the canonical bytes, 64 lowercase hex digits.
+/// Canonical bytes of a delivery envelope (contract §7): without `sender.signature`, nothing else removed.
+pub fn delivery_bytes(root: &Node<'_>) -> Vec<u8> {
+    text(root, Part::Delivery)
+}
+
+/// SHA-256 of the canonical bytes of a delivery envelope, 64 lowercase hex digits.
+pub fn delivery_digest(root: &Node<'_>) -> String {
+    sha256_hex(&delivery_bytes(root))
+}
+
+/// SHA-256 of the canonical bytes of a canonical envelope, 64 lowercase hex digits.
 pub fn digest(root: &Node<'_>) -> String {
     sha256_hex(&canonical_bytes(root))
 }
@@ -45,6 +55,10 @@ enum Part {
     Integrity,
     /// An array of closed objects.
     List,
+    /// The delivery envelope.
+    Delivery,
+    /// `sender` of a delivery envelope: without its signature.
+    Sender,
     /// Everything else: written as it stands.
     Open,
 }
@@ -58,8 +72,17 @@ impl Part {
             (Self::Root, "provenance") => Self::Provenance,
             (Self::Root, "integrity") => Self::Integrity,
             (Self::Root, "extensions") | (Self::Provenance, "lineage") => Self::List,
+            (Self::Delivery, "sender") => Self::Sender,
             (
-                Self::Root | Self::Closed | Self::Trust | Self::Provenance | Self::Integrity | Self::List | Self::Open,
+                Self::Root
+                | Self::Closed
+                | Self::Trust
+                | Self::Provenance
+                | Self::Integrity
+                | Self::List
+                | Self::Delivery
+                | Self::Sender
+                | Self::Open,
                 _,
             ) => Self::Open,
         }
@@ -69,7 +92,14 @@ impl Part {
     const fn element(self) -> Self {
         match self {
             Self::List => Self::Closed,
-            Self::Root | Self::Closed | Self::Trust | Self::Provenance | Self::Integrity | Self::Open => Self::Open,
+            Self::Root
+            | Self::Closed
+            | Self::Trust
+            | Self::Provenance
+            | Self::Integrity
+            | Self::Delivery
+            | Self::Sender
+            | Self::Open => Self::Open,
         }
     }
 
@@ -77,7 +107,8 @@ impl Part {
     fn keeps(self, member: &Member<'_>) -> bool {
         let value = &member.value;
         match self {
-            Self::Root | Self::List | Self::Open => true,
+            Self::Root | Self::List | Self::Delivery | Self::Open => true,
+            Self::Sender => member.name != "signature",
             Self::Closed | Self::Provenance => !value.is_null(),
             Self::Integrity => !value.is_null() && member.name != "checksum",
             Self::Trust => {
@@ -143,47 +174,6 @@ fn close(separator: u8, opening: u8, closing: u8, out: &mut Vec<u8>) {
 fn utf16_order(text: &str) -> impl Iterator<Item = u8> {
     text.bytes()
         .map(|byte| if matches!(byte, 0xEE | 0xEF) { byte | 0x10 } else { byte })
-}
-
-/// RFC 8785 §3.2.2.2: only what JSON demands is escaped, in its shortest form.
-fn write_string(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    for run in text.as_bytes().split_inclusive(|byte| needs_escape(*byte)) {
-        match run.split_last() {
-            Some((last, plain)) if needs_escape(*last) => {
-                out.extend(plain);
-                write_escape(*last, out);
-            }
-            Some(_) | None => out.extend(run),
-        }
-    }
-    out.push(b'"');
-}
-
-const fn needs_escape(byte: u8) -> bool {
-    matches!(byte, 0..b' ' | b'"' | b'\\')
-}
-
-fn write_escape(byte: u8, out: &mut Vec<u8>) {
-    let short = match byte {
-        0x08 => b'b',
-        b'\t' => b't',
-        b'\n' => b'n',
-        0x0C => b'f',
-        b'\r' => b'r',
-        b'"' | b'\\' => byte,
-        control => {
-            out.extend(b"\\u00");
-            out.extend([hex(control >> 4), hex(control & 0xF)].map(|digit| u8::try_from(digit).unwrap_or(b'0')));
-            return;
-        }
-    };
-    out.extend([b'\\', short]);
-}
-
-/// The lowercase hex digit of a half byte.
-fn hex(half: u8) -> char {
-    char::from_digit(half.into(), 16).unwrap_or('0')
 }
 
 #[cfg(test)]

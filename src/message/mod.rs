@@ -7,6 +7,7 @@ pub mod canonical;
 pub mod envelope;
 mod id;
 pub mod json;
+pub mod keyless;
 pub mod profile;
 pub mod secrets;
 

@@ -3,6 +3,7 @@
 //! Built by `config` from the policy file; read by rules, `decide` and the gateway. Unset never means weak: every
 //! default is the strict one of contract §17.
 
+pub mod capability;
 mod in_force;
 mod limits;
 mod path;
@@ -16,7 +17,7 @@ pub use in_force::{Attempt, InForce};
 pub use limits::{Deadlines, Freshness, Limits};
 pub use path::PathPattern;
 pub use review::ReviewActions;
-pub use route::{Body, Integrity, Level, Messages, Mode, ResultUrl, Route, RouteMatch};
+pub use route::{BackendView, Body, Integrity, Level, Messages, Mode, Payload, ResultUrl, Route, RouteMatch};
 pub use vocabulary::Vocabulary;
 
 use crate::message::json::Bounds;
@@ -57,6 +58,10 @@ pub struct Policy {
     pub schemas: Arc<Schemas>,
     /// The single registry of what may be asked, in file order.
     pub routes: Vec<Arc<Route>>,
+    /// Name of the route to which an intent to fan out goes (contract §13).
+    pub dispatch_route: Option<String>,
+    /// [`capability::revision`] of this policy, kept so that no request pays for it.
+    pub capability_revision: String,
 }
 
 /// The agent behind the gateway.
@@ -94,6 +99,14 @@ impl Policy {
         } else {
             RouteMatch::WrongMethod(allowed)
         }
+    }
+
+    /// Where a client goes with an intent to fan out: a URL, or a path without `public_url`.
+    pub fn dispatch_url(&self) -> Option<String> {
+        let name = self.dispatch_route.as_ref()?;
+        let route = self.routes.iter().find(|route| route.name == *name)?;
+        let origin = self.public_url.as_deref().unwrap_or_default();
+        Some(format!("{origin}{}", route.path.as_str()))
     }
 
     /// Whether messages of this profile are held whatever they contain (contract §10 and the policy's `hold`).

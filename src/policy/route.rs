@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::PathPattern;
+use crate::message::envelope::Envelope;
 
 /// A route of the registry. A path and method that no route declares is `route.undeclared` or `route.method`.
 #[derive(Clone, Debug)]
@@ -43,7 +44,7 @@ pub struct Route {
 /// What a route's body is.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// Canonical messages, judged by every stage.
+    /// Messages, judged by every stage.
     Messages(Messages),
     /// No envelope: method, path, media type and query are judged, the body is not read as a message.
     Legacy,
@@ -62,10 +63,35 @@ pub struct Messages {
     pub modes: Vec<String>,
     /// Operations the agent takes here; empty takes any.
     pub operations: Vec<String>,
+    /// Envelopes the route takes; never empty.
+    pub envelopes: Vec<Envelope>,
+    /// What the payload of a delivery envelope has to be; `None` where none is taken, and then none passes.
+    pub payload: Option<Payload>,
+    /// What the backend gets of a keyless message.
+    pub backend_view: BackendView,
     /// Whether a checksum is required (contract §7).
     pub integrity: Integrity,
     /// Base and `uai.capability.*` profiles may leave out `idempotency_key`, `fallback_directive`, `correlation_id`.
     pub relaxed_base: bool,
+}
+
+/// What the payload of a delivery envelope has to be (contract §2.4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// Any object; the policy says so in so many words.
+    Any,
+    /// What the schema of this name says.
+    Schema(String),
+}
+
+/// What the backend gets of a keyless message (contract §14, "Body").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendView {
+    /// The bytes and media type received.
+    #[default]
+    Received,
+    /// The keyed form that was judged.
+    Keyed,
 }
 
 /// Whether a message needs a checksum (contract §7).
@@ -151,6 +177,16 @@ pub enum RouteMatch<'a> {
     WrongMethod(Vec<&'a str>),
     /// The path is not declared.
     Undeclared,
+}
+
+impl Messages {
+    /// The name of the schema that payloads have to keep, where there is one.
+    pub fn payload_schema(&self) -> Option<&str> {
+        match &self.payload {
+            Some(Payload::Schema(name)) => Some(name),
+            Some(Payload::Any) | None => None,
+        }
+    }
 }
 
 impl Route {

@@ -1,5 +1,7 @@
 //! Allow-lists of the envelope's enumerations: shipped defaults, extended by the policy, never implicit (contract §2.3).
 
+use crate::message::envelope::Envelope;
+
 /// The words an envelope may use, per member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vocabulary {
@@ -7,6 +9,8 @@ pub struct Vocabulary {
     pub party_type: Vec<String>,
     /// `delivery.mode`.
     pub mode: Vec<String>,
+    /// `delivery_mode` of the delivery envelope.
+    pub delivery_mode: Vec<String>,
     /// `delivery.priority`.
     pub priority: Vec<String>,
     /// `delivery.lifecycle`.
@@ -23,10 +27,21 @@ impl Default for Vocabulary {
         Self {
             party_type: words("agent runtime human service tool organization"),
             mode: words("sync async stream"),
+            delivery_mode: words("async_durable sync_rpc stream_delta"),
             priority: words("background batch interactive urgent"),
             lifecycle: words("draft submitted accepted in_progress blocked completed failed cancelled expired"),
             channel: words("public-web signed-envelope mutual-tls oauth2 dpop did-vc"),
             auth_scheme: words("none https mtls bearer dpop jws"),
+        }
+    }
+}
+
+impl Vocabulary {
+    /// The delivery modes of an envelope.
+    pub fn modes(&self, envelope: Envelope) -> &[String] {
+        match envelope {
+            Envelope::Canonical => &self.mode,
+            Envelope::Delivery => &self.delivery_mode,
         }
     }
 }

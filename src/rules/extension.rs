@@ -1,7 +1,8 @@
 //! `capability.extension`: no extension that this agent does not declare here.
 //!
 //! # What it checks
-//! Each `namespace` in `extensions[]` is among the extensions that the route declares.
+//! Each `namespace` in `extensions[]`, or each name in the `extensions` of a delivery envelope, is among the extensions
+//! that the route declares; in a delivery envelope the fan-out extension always is.
 //!
 //! # Why
 //! An extension changes what a message means; `critical: false` is the sender's opinion and decides nothing.
@@ -17,26 +18,52 @@
 
 use super::{Input, place};
 use crate::contract::{Finding, Pointer, Rule};
+use crate::message::envelope::Envelope;
+use crate::message::json::Node;
 
 pub(super) const RULES: &[Rule] = &[Rule::CapabilityExtension];
 
+/// The fan-out extension of contract §13 is known on every route that takes delivery envelopes.
+const FANOUT: &str = "https://portcullis.dev/ext/fanout/v1";
+
 pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
-    let root = input.message.root();
-    let extensions = root
-        .get("extensions")
-        .and_then(|node| node.elements())
-        .unwrap_or_default();
-    for (index, extension) in extensions.iter().enumerate() {
-        let namespace = extension.get("namespace").and_then(|node| node.text());
-        if namespace.is_some_and(|namespace| !input.declared.extensions.iter().any(|declared| declared == namespace)) {
+    match input.message.envelope() {
+        Envelope::Canonical => check_list(input, findings),
+        Envelope::Delivery => check_members(input, findings),
+    }
+}
+
+/// `extensions[]` of a canonical envelope, each with its `namespace`.
+fn check_list(input: &Input<'_>, findings: &mut Vec<Finding>) {
+    let extensions = input.message.root().get("extensions").and_then(Node::elements);
+    for (index, extension) in extensions.into_iter().flatten().enumerate() {
+        let namespace = extension.get("namespace").and_then(Node::text);
+        if namespace.is_some_and(|namespace| !is_declared(input, namespace)) {
             let pointer = Pointer::root().member("extensions").element(index).member("namespace");
-            let detail = format!(
-                "expected an extension of this route: {}",
-                listed(&input.declared.extensions)
-            );
-            findings.push(place::at(root, Rule::CapabilityExtension, &pointer, detail));
+            findings.push(undeclared(input, &pointer));
         }
     }
+}
+
+/// `extensions` of a delivery envelope, an object keyed by URI.
+fn check_members(input: &Input<'_>, findings: &mut Vec<Finding>) {
+    let extensions = input.message.root().get("extensions").and_then(Node::members);
+    for extension in extensions.into_iter().flatten() {
+        if extension.name != FANOUT && !is_declared(input, &extension.name) {
+            let pointer = Pointer::root().member("extensions").member(&extension.name);
+            findings.push(undeclared(input, &pointer));
+        }
+    }
+}
+
+fn is_declared(input: &Input<'_>, namespace: &str) -> bool {
+    input.declared.extensions.iter().any(|declared| declared == namespace)
+}
+
+fn undeclared(input: &Input<'_>, pointer: &Pointer) -> Finding {
+    let words = listed(&input.declared.extensions);
+    let detail = format!("expected an extension of this route: {words}");
+    place::at(input.message.root(), Rule::CapabilityExtension, pointer, detail)
 }
 
 fn listed(words: &[String]) -> String {

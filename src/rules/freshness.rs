@@ -2,7 +2,8 @@
 //!
 //! # What it checks
 //! `issued_at` lies between now less the window and now plus the skew. `expires_at`, when there is one, lies in the
-//! future, after `issued_at`, and no further from it than `max_lifetime`. A clock that cannot be trusted refuses.
+//! future, after `issued_at`, and no further from it than `max_lifetime`. A clock that cannot be trusted refuses. The only time of a
+//! delivery envelope is its signature's `iat`, and no signature is verified here, so it is never fresh.
 //!
 //! # Why
 //! A message that could be sent again for ever would be acted on for ever.
@@ -21,6 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Input, place};
 use crate::contract::{Finding, Rule};
 use crate::facts::Fact;
+use crate::message::envelope::Envelope;
 
 pub(super) const RULES: &[Rule] = &[
     Rule::ClockUnsteady,
@@ -32,6 +34,7 @@ pub(super) const RULES: &[Rule] = &[
 
 const ISSUED: &[&str] = &["provenance", "issued_at"];
 const EXPIRES: &[&str] = &["delivery", "expires_at"];
+const SIGNATURE: &[&str] = &["sender", "signature"];
 
 pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
     let now = match input.facts.now {
@@ -44,6 +47,11 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
             return;
         }
     };
+    if input.message.envelope() == Envelope::Delivery {
+        let detail = "expected a verified signature whose `iat` tells the time";
+        findings.push(place::finding(input, Rule::FreshnessTooOld, SIGNATURE, detail));
+        return;
+    }
     let freshness = &input.policy.freshness;
     let issued = time(input, ISSUED).unwrap_or(Timestamp::MAX);
     let expires = time(input, EXPIRES);

@@ -1,9 +1,10 @@
 //! `idempotency.disagree`, `idempotency.malformed`, `idempotency.missing`: one key, in one form, said once.
 //!
 //! # What it checks
-//! The `Idempotency-Key` field, when there is one, is exactly one RFC 9651 String of 1 to 256 characters. A message that
-//! comes with the field carries the same string in `delivery.idempotency_key`. A legacy route that requires a key gets
-//! one in the field; that a message has its own key is a matter of its schema.
+//! The `Idempotency-Key` field, when there is one, is exactly one RFC 9651 String of 1 to 256 characters. A canonical
+//! message that comes with the field carries the same string in `delivery.idempotency_key`; of a delivery envelope the
+//! field is the key, else `recipient.delivery_id`. A legacy route that requires a key gets one in the field; that a
+//! message has its own key is a matter of its schema.
 //!
 //! # Why
 //! Two keys, or one that can be read in two ways, and a retry becomes a second action.
@@ -22,6 +23,7 @@ use sfv::{BareItem, Item, Parser};
 use super::{Input, place};
 use crate::contract::{Finding, Rule};
 use crate::facts::{Fact, Facts};
+use crate::message::envelope::Envelope;
 use crate::policy::Route;
 
 pub(super) const RULES: &[Rule] = &[
@@ -36,6 +38,8 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
     match field(input.facts) {
         Field::Absent => {}
         Field::Malformed => findings.push(malformed()),
+        // The field comes before the key that a delivery envelope has anyway, its `delivery_id`.
+        Field::Key(_) if input.message.envelope() == Envelope::Delivery => {}
         Field::Key(key) => {
             let own = input.message.at(PATH);
             let disagrees = match own {
@@ -165,6 +169,9 @@ mod tests {
                 profiles: Vec::new(),
                 extensions: Vec::new(),
                 modes: Vec::new(),
+                envelopes: vec![Envelope::Canonical],
+                payload: None,
+                backend_view: crate::policy::BackendView::Received,
                 integrity: crate::policy::Integrity::Required,
                 operations: Vec::new(),
                 relaxed_base: false,

@@ -1,7 +1,7 @@
 //! `mode.unknown`, `capability.mode`: the delivery mode is a word, and one that this agent takes here.
 //!
 //! # What it checks
-//! `delivery.mode` is in the policy's vocabulary, and among the modes that the route declares.
+//! The mode is in the policy's vocabulary of its envelope, and among the modes that the route declares.
 //!
 //! # Why
 //! A mode that the agent does not serve would be acknowledged and never carried out.
@@ -21,29 +21,27 @@ use crate::contract::{Finding, Rule};
 pub(super) const UNKNOWN: &[Rule] = &[Rule::ModeUnknown];
 pub(super) const UNDECLARED: &[Rule] = &[Rule::CapabilityMode];
 
-const PATH: &[&str] = &["delivery", "mode"];
-
 pub(super) fn check_known(input: &Input<'_>, findings: &mut Vec<Finding>) {
-    let words = &input.policy.vocabulary.mode;
+    let path = input.message.mode_path();
+    let words = input.policy.vocabulary.modes(input.message.envelope());
     if input
         .message
-        .text(PATH)
+        .text(path)
         .is_some_and(|mode| !words.iter().any(|word| word == mode))
     {
         let detail = format!("expected one of: {}", words.join(", "));
-        findings.push(place::finding(input, Rule::ModeUnknown, PATH, detail));
+        findings.push(place::finding(input, Rule::ModeUnknown, path, detail));
     }
 }
 
 pub(super) fn check_declared(input: &Input<'_>, findings: &mut Vec<Finding>) {
     let is_in = |words: &[String], mode: &str| words.iter().any(|word| word == mode);
-    let mode = input
-        .message
-        .text(PATH)
-        .filter(|mode| is_in(&input.policy.vocabulary.mode, mode));
+    let path = input.message.mode_path();
+    let words = input.policy.vocabulary.modes(input.message.envelope());
+    let mode = input.message.text(path).filter(|mode| is_in(words, mode));
     if mode.is_some_and(|mode| !is_in(&input.declared.modes, mode)) {
         let detail = format!("expected a mode of this route: {}", input.declared.modes.join(", "));
-        findings.push(place::finding(input, Rule::CapabilityMode, PATH, detail));
+        findings.push(place::finding(input, Rule::CapabilityMode, path, detail));
     }
 }
 

@@ -1,8 +1,8 @@
 //! `capability.revision`: a client that relies on a capability document relies on the current one.
 //!
 //! # What it checks
-//! The `UAI-Capability-Revision` field, when a client sends one. This version publishes no capability document, so no
-//! revision is current and any value is stale.
+//! The `UAI-Capability-Revision` field, when a client sends one, is the revision of the capability document that the
+//! policy in force makes.
 //!
 //! # Why
 //! A client that acts on what the agent once declared must learn that it no longer does.
@@ -25,9 +25,10 @@ pub(super) const RULES: &[Rule] = &[Rule::CapabilityRevision];
 pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
     match input.facts.capability_revision {
         Fact::Absent => {}
+        Fact::Known(revision) if revision == input.policy.capability_revision => {}
         Fact::Known(_) | Fact::Unavailable => findings.push(Finding::new(
             Rule::CapabilityRevision,
-            "this gateway publishes no capability document, so no revision is current",
+            "expected the current revision, which the answer carries in `UAI-Capability-Revision`",
         )),
     }
 }
@@ -42,7 +43,12 @@ mod tests {
         let table: &[Row] = &[
             ("none sent", |_| {}, &[]),
             (
-                "one sent",
+                "the current one",
+                |case| case.facts.capability_revision = Fact::Known("current"),
+                &[],
+            ),
+            (
+                "another one",
                 |case| case.facts.capability_revision = Fact::Known("0f"),
                 &[Rule::CapabilityRevision],
             ),

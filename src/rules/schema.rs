@@ -1,14 +1,14 @@
 //! `schema.*`, `time.utc`, `identity.malformed`: envelope and body are what their schemas and vocabularies say.
 //!
 //! # What it checks
-//! The envelope schema and the profile's schema; the policy's vocabularies (party type, priority, lifecycle, channel,
+//! The schema of the envelope and that of the profile or payload; the policy's vocabularies (party type, priority, lifecycle, channel,
 //! auth scheme); times in UTC; that `provenance.agent_id` is `source.id`. One fault is one finding.
 //!
 //! # Why
 //! Everything behind this stage may rely on members being there, typed and in range.
 //!
 //! # Contract
-//! §2.3 for names and values, §5 for pointers: a missing member has the pointer it would have and no place in the
+//! §2.3 and §2.4 for names and values, §5 for pointers: a missing member has the pointer it would have and no place in the
 //! document; an undeclared name is shown only when it can carry no secret.
 //!
 //! # Outcome
@@ -19,8 +19,10 @@
 
 use super::{Input, place};
 use crate::contract::{Finding, Pointer, Rule};
+use crate::message::envelope::Envelope;
 use crate::message::json::Node;
 use crate::message::profile::{self, Fault, Violation};
+use crate::policy::Payload;
 
 pub(super) const RULES: &[Rule] = &[
     Rule::SchemaRequired,
@@ -50,15 +52,30 @@ const BASE_PROFILES: &[&str] = &[
 pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
     let root = input.message.root();
     let relaxed = is_relaxed(input);
-    let violations = input.policy.schemas.violations(input.message);
+    let violations = match input.message.envelope() {
+        Envelope::Canonical => input.policy.schemas.violations(input.message),
+        Envelope::Delivery => delivery(input),
+    };
     let mut found: Vec<Finding> = violations
         .iter()
         .map(|violation| of_violation(root, violation))
         .filter(|finding| !(relaxed && is_missing_relaxed(finding)))
         .collect();
-    vocabularies(input, &mut found);
-    agent_is_source(input, &mut found);
+    if input.message.envelope() == Envelope::Canonical {
+        vocabularies(input, &mut found);
+        agent_is_source(input, &mut found);
+    }
     findings.append(&mut found);
+}
+
+/// A delivery envelope, and its payload as the route says; a route that says nothing lets no payload pass.
+fn delivery(input: &Input<'_>) -> Vec<Violation> {
+    let schema = match &input.declared.payload {
+        Some(Payload::Any) => None,
+        Some(Payload::Schema(name)) => Some(name.as_str()),
+        None => Some(""),
+    };
+    input.policy.schemas.delivery_violations(input.message, schema)
 }
 
 fn of_violation(root: &Node<'_>, violation: &Violation) -> Finding {
@@ -71,6 +88,8 @@ fn of_violation(root: &Node<'_>, violation: &Violation) -> Finding {
         "/target/id",
         "/target/uri",
         "/target/did",
+        "/sender/logical_agent_id",
+        "/recipient/logical_agent_id",
     ]);
     let malformed = if is_identity {
         Rule::IdentityMalformed
@@ -86,8 +105,8 @@ fn of_violation(root: &Node<'_>, violation: &Violation) -> Finding {
             "expected declared members only",
         ),
         Fault::Type(expected) => {
-            let is_null_member = root.find(here).is_some_and(Node::is_null) && !is_element(root, here);
-            let rule = if is_null_member {
+            let is_null = root.find(here).is_some_and(Node::is_null);
+            let rule = if is_null && !is_element(root, here) && !is_never_null(here) {
                 Rule::SchemaRequired
             } else {
                 Rule::SchemaType
@@ -105,6 +124,12 @@ fn of_violation(root: &Node<'_>, violation: &Violation) -> Finding {
         }
         Fault::Value(expected) => place::at(root, malformed, here, format!("expected {expected}")),
     }
+}
+
+/// Members of a delivery envelope that may be left out, so that `null` is only a wrong type (contract §2.4).
+fn is_never_null(place: &Pointer) -> bool {
+    let place = place.as_str();
+    matches!(place, "/fanout_id" | "/extensions" | "/payload/resolution_hash") || place.starts_with("/extensions/http")
 }
 
 fn is_element(root: &Node<'_>, pointer: &Pointer) -> bool {

@@ -2,7 +2,8 @@
 //! present is verified, or the message is refused.
 //!
 //! # What it checks
-//! `trust.channel: signed-envelope` comes with a signature. A signature, in the `UAI-Signature` field or in
+//! `trust.channel: signed-envelope` comes with a signature, and so does every delivery envelope, in
+//! `sender.signature`. A signature, in the `UAI-Signature` field or in
 //! `trust.signature_ref` as `data:application/jose,…`, is one detached compact JWS, the same in both places. This
 //! version knows no key, so a signature that is well formed cannot be verified.
 //!
@@ -21,6 +22,7 @@
 use super::{Input, place};
 use crate::contract::{Finding, Rule};
 use crate::facts::Fact;
+use crate::message::envelope::Envelope;
 
 pub(super) const RULES: &[Rule] = &[
     Rule::SignatureAbsent,
@@ -31,13 +33,11 @@ pub(super) const RULES: &[Rule] = &[
 
 const CHANNEL: &[&str] = &["trust", "channel"];
 const REFERENCE: &[&str] = &["trust", "signature_ref"];
+const SENDER: &[&str] = &["sender", "signature"];
 
 pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
-    let in_message = input
-        .message
-        .text(REFERENCE)
-        .and_then(|text| text.strip_prefix("data:application/jose,"));
-    let at_reference = |rule, detail: &str| place::finding(input, rule, REFERENCE, detail);
+    let (path, in_message) = carried(input);
+    let at_reference = |rule, detail: &str| place::finding(input, rule, path, detail);
     let in_field = match input.facts.signature {
         Fact::Known(jws) => Some(jws),
         Fact::Absent => None,
@@ -51,6 +51,12 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
     };
     let shape = "expected one detached compact JWS, `header..signature`";
     match (in_field, in_message) {
+        (None | Some(_), None) if input.message.envelope() == Envelope::Delivery => {
+            findings.push(at_reference(
+                Rule::SignatureAbsent,
+                "expected a signature, as every delivery envelope has one",
+            ));
+        }
         (None, None) => {
             if input.message.text(CHANNEL) == Some("signed-envelope") {
                 let detail = "expected a signature, as the channel is `signed-envelope`";
@@ -78,6 +84,18 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
             ));
         }
         (None, Some(_)) => findings.push(at_reference(Rule::SignatureMalformed, shape)),
+    }
+}
+
+/// Where a signature travels in the message, and the one that is there.
+fn carried<'a>(input: &'a Input<'_>) -> (&'static [&'static str], Option<&'a str>) {
+    match input.message.envelope() {
+        Envelope::Canonical => {
+            let reference = input.message.text(REFERENCE);
+            let jws = reference.and_then(|text| text.strip_prefix("data:application/jose,"));
+            (REFERENCE, jws)
+        }
+        Envelope::Delivery => (SENDER, input.message.text(SENDER).filter(|text| !text.is_empty())),
     }
 }
 

@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::Input;
 use crate::contract::{Finding, Rule};
 use crate::facts::{Fact, Facts};
-use crate::message::envelope::Message;
+use crate::message::envelope::{Envelope, Message};
 use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, Policy,
-    ReviewActions, Route, Vocabulary,
+    Agent, Backend, BackendView, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern,
+    Payload, Policy, ReviewActions, Route, Vocabulary,
 };
 
 pub(super) const REPORT: &str = include_str!("../../examples/final-report.keyed.json");
@@ -31,6 +31,24 @@ pub(crate) struct Case {
     pub(crate) facts: Facts<'static>,
 }
 
+/// Makes the case one of a delivery envelope, with a signature that is well formed, on a route that takes it.
+pub(super) fn delivery(case: &mut Case) {
+    case.message = serde_json::from_str(DELIVERY).unwrap();
+    case.declared.envelopes = vec![Envelope::Delivery];
+    case.declared.payload = Some(Payload::Any);
+    case.declared.modes = vec!["async_durable".to_owned()];
+}
+
+const DELIVERY: &str = r#"{
+    "version": "1.0.0",
+    "logical_message_id": "0f8fad5b-d9cb-469f-a165-70867728950e",
+    "sender": {"logical_agent_id": "urn:agent:one", "uai_identity": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "signature": "eyJhbGciOiJFZERTQSJ9..c2ln"},
+    "recipient": {"logical_agent_id": "urn:agent:two", "delivery_id": "7c9e6679-7425-40de-944b-e07fc1f90ae7"},
+    "delivery_mode": "async_durable",
+    "payload": {"text": "hello", "nothing": null},
+    "extensions": {"https://portcullis.dev/ext/fanout/v1": {}}
+}"#;
+
 impl Case {
     /// The published final report a minute after it was issued, on a route that takes it.
     fn new() -> Self {
@@ -42,6 +60,9 @@ impl Case {
                 profiles: Schemas::shipped().map(str::to_owned).collect(),
                 extensions: words(&["urn:uaix:ext:agent-communication-standard"]),
                 modes: words(&["async"]),
+                envelopes: vec![Envelope::Canonical],
+                payload: None,
+                backend_view: BackendView::Received,
                 integrity: Integrity::Declared,
                 operations: Vec::new(),
                 relaxed_base: false,
@@ -168,5 +189,7 @@ fn policy() -> Policy {
         review_actions: ReviewActions::default(),
         schemas: SCHEMAS.get_or_init(|| Arc::new(Schemas::builtin().unwrap())).clone(),
         routes: Vec::new(),
+        dispatch_route: None,
+        capability_revision: "current".to_owned(),
     }
 }

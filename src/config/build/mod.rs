@@ -2,6 +2,7 @@
 
 mod addresses;
 mod headers;
+mod messages;
 mod route;
 mod schemas;
 
@@ -16,7 +17,7 @@ use super::files::Gathered;
 use super::{Overrides, Server, Tls, raw};
 use crate::message::json::Bounds;
 use crate::message::profile::Schemas;
-use crate::policy::{Agent, Backend, Deadlines, Freshness, Limits, Policy, ReviewActions, Vocabulary};
+use crate::policy::{Agent, Backend, Deadlines, Freshness, Limits, Policy, ReviewActions, Vocabulary, capability};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -129,7 +130,8 @@ fn policy(
     let public_hosts = addresses::public_hosts(&raw.public_hosts, report);
     let json = bounds(&raw.json, report);
     let freshness = freshness(&raw.freshness, report);
-    Some(Policy {
+    let dispatch_route = dispatch_route(raw, report);
+    let mut policy = Policy {
         revision: gathered.revision(),
         agent: agent?,
         public_url,
@@ -146,7 +148,24 @@ fn policy(
         review_actions,
         schemas: Arc::new(schemas?),
         routes: routes?.into_iter().map(Arc::new).collect(),
-    })
+        dispatch_route,
+        capability_revision: String::new(),
+    };
+    policy.capability_revision = capability::revision(&policy);
+    Some(policy)
+}
+
+/// The route that takes intents to fan out: one of the file, at a path that can be linked to.
+fn dispatch_route(raw: &raw::Policy, report: &mut Report<'_>) -> Option<String> {
+    let name = raw.dispatch_route.as_ref()?;
+    let mut routes = raw.routes.iter().flatten();
+    let route = routes.find(|route| route.name.as_ref() == Some(name));
+    let fits = route.is_some_and(|route| route.path.as_ref().is_some_and(|path| !path.contains('{')));
+    if !fits {
+        let message = "`dispatch_route`: expected the name of a route whose path has no `{name}` segment";
+        report.value("/dispatch_route", message);
+    }
+    Some(name.0.clone())
 }
 
 fn agent(raw: Option<&raw::Agent>, report: &mut Report<'_>) -> Option<Agent> {
@@ -182,6 +201,7 @@ fn vocabulary(raw: &raw::Vocabulary) -> Vocabulary {
     for (list, added) in [
         (&mut words.party_type, &raw.party_type),
         (&mut words.mode, &raw.mode),
+        (&mut words.delivery_mode, &raw.delivery_mode),
         (&mut words.priority, &raw.priority),
         (&mut words.lifecycle, &raw.lifecycle),
         (&mut words.channel, &raw.channel),

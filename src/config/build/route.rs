@@ -1,18 +1,17 @@
 //! One route of the policy, and the routes beside each other.
 
-use super::{DAY, addresses, duration, headers, schemas, unique};
-use crate::config::check::{Report, did_you_mean};
+use super::{DAY, addresses, duration, headers, messages, unique};
+use crate::config::check::Report;
 use crate::config::raw::{self, Method, Takes};
+use crate::message::envelope::KEYLESS_TYPE;
 use crate::message::profile::Schemas;
-use crate::policy::{
-    Body, Deadlines, Integrity, Level, Limits, Messages, Mode, PathPattern, ResultUrl, Route, Vocabulary,
-};
+use crate::policy::{Body, Deadlines, Level, Limits, Mode, PathPattern, ResultUrl, Route, Vocabulary};
 
 /// Paths under this prefix are the gateway's own.
 const RESERVED: &str = "/.well-known/uai/";
 
-/// Media types of a route that takes messages.
-const MESSAGE_TYPES: &[&str] = &["application/uai+json", "application/json"];
+/// Media types that a route for messages may take; all but the last when it names none.
+const MESSAGE_TYPES: &[&str] = &["application/uai+json", "application/json", KEYLESS_TYPE];
 
 /// What a route is held against.
 pub(super) struct Around<'a> {
@@ -70,7 +69,7 @@ fn one(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report<'_>)
     let path = path(raw, at, report);
     let methods = takes_methods(raw, at, report);
     let media_types = media_types(raw, at, report);
-    let messages = messages(raw, at, around, report);
+    let messages = messages::declared(raw, at, &media_types, around, report);
     let level = level(raw, at, report);
     let result_url = result_url(raw, at, around, report);
     let body_limit = body_limit(raw, at, around, report);
@@ -174,73 +173,6 @@ const fn is_message(method: Method) -> bool {
     matches!(method, Method::Post | Method::Put | Method::Patch)
 }
 
-/// What a route declares about messages; keys that have no meaning on another route are mistakes there.
-fn messages(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report<'_>) -> Option<Messages> {
-    match raw.takes {
-        Some(Takes::Messages) => {}
-        Some(Takes::Legacy | Takes::Read) => {
-            for key in [
-                "profiles",
-                "extensions",
-                "modes",
-                "operations",
-                "integrity",
-                "relax_base",
-            ] {
-                let pointer = format!("{at}/{key}");
-                if report.is_written(&pointer) {
-                    let message = format!("`{key}`: expected only on a route with `takes: messages`");
-                    report.key(&pointer, &message, None);
-                }
-            }
-            return None;
-        }
-        None => return None,
-    }
-    for key in ["profiles", "modes"] {
-        if !report.is_written(&format!("{at}/{key}")) {
-            report.value(
-                at,
-                &format!("expected the key `{key}` here, as the route says `takes: messages`"),
-            );
-        }
-    }
-    let ids = |list: &Option<Vec<raw::Id>>| -> Vec<String> { list.iter().flatten().map(|id| id.0.clone()).collect() };
-    let (profiles, extensions, modes) = (ids(&raw.profiles), ids(&raw.extensions), ids(&raw.modes));
-    let operations = ids(&raw.operations);
-    unique(&profiles, &format!("{at}/profiles"), "profiles", report);
-    unique(&extensions, &format!("{at}/extensions"), "extensions", report);
-    unique(&modes, &format!("{at}/modes"), "modes", report);
-    unique(&operations, &format!("{at}/operations"), "operations", report);
-    for (index, id) in raw.profiles.iter().flatten().enumerate() {
-        schemas::known(
-            id,
-            &format!("{at}/profiles/{index}"),
-            "profiles",
-            around.schemas,
-            report,
-        );
-    }
-    for (index, mode) in modes.iter().enumerate() {
-        if !around.vocabulary.mode.contains(mode) {
-            let near = did_you_mean(mode, around.vocabulary.mode.iter().map(String::as_str));
-            let message = "`modes`: expected a word of the vocabulary's `mode`";
-            report.near(&format!("{at}/modes/{index}"), message, near);
-        }
-    }
-    Some(Messages {
-        profiles,
-        extensions,
-        modes,
-        operations,
-        integrity: match raw.integrity {
-            None | Some(raw::Integrity::Required) => Integrity::Required,
-            Some(raw::Integrity::Declared) => Integrity::Declared,
-        },
-        relaxed_base: raw.relax_base.unwrap_or(false),
-    })
-}
-
 fn media_types(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Vec<String> {
     let pointer = format!("{at}/content_type");
     let written: Option<Vec<String>> = raw
@@ -263,7 +195,10 @@ fn media_types(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Vec<Strin
         }
     }
     match (raw.takes, written) {
-        (Some(Takes::Messages), None) => MESSAGE_TYPES.iter().map(|text| (*text).to_owned()).collect(),
+        (Some(Takes::Messages), None) => {
+            let keyed = MESSAGE_TYPES.iter().filter(|text| **text != KEYLESS_TYPE);
+            keyed.map(|text| (*text).to_owned()).collect()
+        }
         (Some(Takes::Legacy), None) => {
             if !report.is_written(&pointer) {
                 report.value(

@@ -5,7 +5,8 @@ mod route;
 mod units;
 
 pub(super) use route::{
-    ErrorBodies, Forward, Idempotency, Integrity, Level, Mode, OneOrMany, Route, RouteHeaders, Takes,
+    BackendView, Envelope, ErrorBodies, Forward, Idempotency, Integrity, Level, Mode, OneOrMany, Route, RouteHeaders,
+    Takes,
 };
 pub(super) use units::{Duration, HeaderName, Id, Method, Name, Size};
 
@@ -69,6 +70,8 @@ pub(super) struct Policy {
     /// Schema files of your own.
     #[serde(default)]
     pub schemas: Schemas,
+    /// Name of the route that takes intents to fan out; refusals of an implicit several point there.
+    pub dispatch_route: Option<Name>,
     /// Everything that may be asked; a path or method that no route declares is refused.
     #[schemars(with = "Vec<Route>", length(min = 1, max = 1000))]
     pub routes: Option<Vec<Route>>,
@@ -202,6 +205,8 @@ pub(super) struct Vocabulary {
     pub party_type: Vec<Id>,
     /// `delivery.mode`.
     pub mode: Vec<Id>,
+    /// `delivery_mode` of the delivery envelope.
+    pub delivery_mode: Vec<Id>,
     /// `delivery.priority`.
     pub priority: Vec<Id>,
     /// `delivery.lifecycle`.

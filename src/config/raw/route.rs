@@ -21,12 +21,17 @@ pub(in crate::config) struct Route {
     /// What the body is: UAI-1 messages, anything a legacy API takes, or nothing because the route only reads.
     #[schemars(with = "Takes")]
     pub takes: Option<Takes>,
-    /// Profiles that are taken here. Required with `takes: messages`.
+    /// Envelopes that are taken here. Default `[canonical]`.
+    #[schemars(length(min = 1))]
+    pub envelopes: Option<Vec<Envelope>>,
+    /// Schema of a delivery envelope's payload: `ack`, the name of a schema in force, or `any` for every object. Required where delivery envelopes are taken.
+    pub payload: Option<Id>,
+    /// Profiles that are taken here. Required where canonical envelopes are taken.
     #[schemars(length(min = 1))]
     pub profiles: Option<Vec<Id>>,
     /// Extension namespaces that are taken here. Default none.
     pub extensions: Option<Vec<Id>>,
-    /// Delivery modes that are taken here. Required with `takes: messages`.
+    /// Delivery modes that are taken here, of the envelopes that are. Required with `takes: messages`.
     #[schemars(length(min = 1))]
     pub modes: Option<Vec<Id>>,
     /// Operations that are taken here: `intent`, `requested_operation` and `action_type` name one. Default any.
@@ -34,6 +39,8 @@ pub(in crate::config) struct Route {
     pub operations: Option<Vec<Id>>,
     /// Whether every message needs a checksum. Default required; `declared` only checks those that are there.
     pub integrity: Option<Integrity>,
+    /// What the backend gets of a keyless message. Default `received`; `keyed` is the form that was judged.
+    pub backend_view: Option<BackendView>,
     /// Base and `uai.capability.*` profiles may leave out `idempotency_key`, `fallback_directive` and `correlation_id`.
     pub relax_base: Option<bool>,
     /// `observe` forwards what would be refused and records the verdict; for a migration only. Default `enforce`.
@@ -85,6 +92,20 @@ pub(in crate::config) enum Takes {
     Messages,
     Legacy,
     Read,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::config) enum Envelope {
+    Canonical,
+    Delivery,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::config) enum BackendView {
+    Received,
+    Keyed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

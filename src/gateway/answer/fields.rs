@@ -1,6 +1,6 @@
 //! The HTTP fields that depend on the refusal (contract §5, "HTTP fields").
 
-use http::header::{ACCEPT, ACCEPT_ENCODING, ALLOW, CONNECTION, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, ACCEPT_ENCODING, ALLOW, CONNECTION, HeaderName, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::{Asked, retry, status};
@@ -39,6 +39,11 @@ pub(super) fn add(headers: &mut HeaderMap, refusal: &Refusal, asked: &Asked<'_>)
         }
         _other => {}
     }
+    if matches!(rule, Rule::AddressingImplicit)
+        && let Some(url) = dispatch(asked)
+    {
+        insert(headers, LINK, format!("<{url}>; rel=\"alternate\""));
+    }
     if let Some(seconds) = retry::of(rule, refusal.backend).after_s
         && matches!(
             status(rule),
@@ -47,6 +52,13 @@ pub(super) fn add(headers: &mut HeaderMap, refusal: &Refusal, asked: &Asked<'_>)
     {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
+}
+
+/// Where an intent to fan out goes; not told to a client that is there already.
+fn dispatch(asked: &Asked<'_>) -> Option<String> {
+    let here = asked.route.map(|route| route.name.as_str());
+    let there = asked.policy.dispatch_route.as_deref();
+    asked.policy.dispatch_url().filter(|_url| here != there)
 }
 
 /// A 401 always carries a challenge. `algs` is empty: this version verifies no signature.

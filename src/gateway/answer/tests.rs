@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::*;
 use crate::contract::{BackendOutcome, Finding, Pointer};
+use crate::message::envelope::Envelope;
 use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, ReviewActions,
+    Agent, Backend, BackendView, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern, ReviewActions,
     Vocabulary,
 };
 
@@ -22,6 +23,9 @@ fn route(level: Level) -> Route {
             profiles: Vec::new(),
             extensions: Vec::new(),
             modes: Vec::new(),
+            envelopes: vec![Envelope::Canonical],
+            payload: None,
+            backend_view: BackendView::Received,
             integrity: Integrity::Required,
             operations: Vec::new(),
             relaxed_base: false,
@@ -64,6 +68,8 @@ fn policy() -> Policy {
         review_actions: ReviewActions::default(),
         schemas: Arc::new(Schemas::builtin().unwrap()),
         routes: Vec::new(),
+        dispatch_route: None,
+        capability_revision: String::new(),
     }
 }
 

@@ -5,6 +5,7 @@ use http::{HeaderMap, header};
 
 use super::framing;
 use crate::contract::{Finding, Rule};
+use crate::message::envelope::{Form, KEYLESS_TYPE};
 use crate::policy::{Body, Route};
 
 /// Exactly one `Content-Type`, declared by the route, with no parameter but `charset=utf-8`. A read has no body to
@@ -28,6 +29,15 @@ pub fn content_type(head: &Parts, route: &Route) -> Option<Finding> {
             ),
         )
     })
+}
+
+/// The form that the media type announces; whether the route takes that type is [`content_type`]'s to say.
+pub fn form(headers: &HeaderMap) -> Form {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    match value.and_then(essence) {
+        Some(named) if named == KEYLESS_TYPE => Form::Keyless,
+        Some(_) | None => Form::Keyed,
+    }
 }
 
 /// No content coding at all: what is judged is what is forwarded.

@@ -8,8 +8,11 @@ mod reader;
 mod schema;
 mod strings;
 mod tree;
+mod write;
 
 pub use number::Number;
 pub use reader::{Bounds, read};
 pub use schema::Tree;
 pub use tree::{Kind, Member, Node, Span};
+pub use write::minified;
+pub(in crate::message) use write::{hex, write_string};

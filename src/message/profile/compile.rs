@@ -1,5 +1,7 @@
 //! From the text of a schema to a validator over our own tree.
 
+use std::collections::BTreeMap;
+
 use jsonschema::{Draft, PatternCache, PatternOptions, ValidationOptions, Validator};
 use serde_json::Value;
 
@@ -16,6 +18,11 @@ pub(super) struct Schema {
     validator: Validator<Tree>,
     /// SHA-256 of the JCS text, 64 lowercase hex digits.
     pub(super) digest: String,
+    /// The names of `properties` in the order of the text: the keyless order of a body (contract §2.5). Empty when the
+    /// schema has none.
+    pub(super) order: Vec<String>,
+    /// The JCS text.
+    pub(super) canonical: String,
 }
 
 /// Bytes that one compiled pattern may take.
@@ -44,7 +51,10 @@ impl Compiler {
     /// # Errors
     /// What is wrong, in words, with a JSON Pointer into the schema where there is one.
     pub(super) fn compile(&self, text: &str) -> Result<Schema, String> {
-        let digest = digest(text)?;
+        let node = strict(text)?;
+        let canonical = canonical::jcs(&node);
+        let digest = canonical::sha256_hex(&canonical);
+        let order = order(&node);
         let value = parse(text)?;
         if let Some(problem) = lint::problem(&value) {
             return Err(problem);
@@ -53,7 +63,12 @@ impl Compiler {
             let place = error.instance_path();
             format!("{place}: {}", error.masked())
         })?;
-        Ok(Schema { validator, digest })
+        Ok(Schema {
+            validator,
+            digest,
+            order,
+            canonical: String::from_utf8_lossy(&canonical).into_owned(),
+        })
     }
 }
 
@@ -89,15 +104,28 @@ fn parse(text: &str) -> Result<Value, String> {
         .map_err(|error| format!("line {}, column {}: expected JSON", error.line(), error.column()))
 }
 
-/// Reads the text as strictly as a message, so that the digest and the validator mean the same members.
-fn digest(text: &str) -> Result<String, String> {
+/// SHA-256 of the JCS text of an object of JCS texts. Names are ids, in ASCII, which sorts like UTF-16.
+pub(super) fn combined_digest(members: &BTreeMap<&str, &str>) -> String {
+    let members: Vec<String> = members
+        .iter()
+        .map(|(id, text)| format!("{}:{text}", Value::from(*id)))
+        .collect();
+    canonical::sha256_hex(format!("{{{}}}", members.join(",")).as_bytes())
+}
+
+/// Reads the text as strictly as a message, so that digest, order and validator mean the same members.
+fn strict(text: &str) -> Result<Node<'_>, String> {
     let bounds = Bounds {
         depth: 64,
         ..Bounds::default()
     };
-    let node = json::read(text.as_bytes(), &bounds).map_err(|finding| {
+    json::read(text.as_bytes(), &bounds).map_err(|finding| {
         let place = finding.pointer.unwrap_or_default();
         format!("{place}: {}", finding.detail)
-    })?;
-    Ok(canonical::sha256_hex(&canonical::jcs(&node)))
+    })
+}
+
+fn order(schema: &Node<'_>) -> Vec<String> {
+    let properties = schema.get("properties").and_then(Node::members).unwrap_or_default();
+    properties.iter().map(|member| member.name.to_string()).collect()
 }

@@ -17,12 +17,15 @@ pub use formats::{is_time, is_uri};
 pub use violation::{Fault, Violation};
 
 use super::envelope::Message;
+use super::json::Node;
 use crate::contract::Pointer;
 
-/// The compiled envelope schema and every profile's body schema.
+/// The compiled schemas of both envelopes, of every profile's body, and of the acknowledgement payload.
 #[derive(Debug)]
 pub struct Schemas {
     envelope: Schema,
+    delivery: Schema,
+    ack_payload: Schema,
     profiles: BTreeMap<String, Schema>,
 }
 
@@ -89,21 +92,19 @@ impl Schemas {
                 profiles.insert((*profile).to_owned(), builtin(profile, text)?);
             }
         }
+        let [envelope, delivery, ack_payload] = shipped::OTHERS.map(|(name, text)| builtin(name, text));
         Ok(Self {
-            envelope: builtin("envelope", shipped::ENVELOPE)?,
+            envelope: envelope?,
+            delivery: delivery?,
+            ack_payload: ack_payload?,
             profiles,
         })
     }
 
-    /// The text of a shipped schema: `envelope` or a profile id.
+    /// The text of a shipped schema: `envelope`, `delivery`, `ack-payload` or a profile id.
     pub fn shipped_text(name: &str) -> Option<&'static str> {
-        if name == "envelope" {
-            return Some(shipped::ENVELOPE);
-        }
-        shipped::PROFILES
-            .iter()
-            .find(|(id, _)| *id == name)
-            .map(|(_, text)| *text)
+        let mut shipped = shipped::OTHERS.iter().chain(shipped::PROFILES);
+        shipped.find(|(id, _)| *id == name).map(|(_, text)| *text)
     }
 
     /// Whether a profile has a schema.
@@ -121,32 +122,79 @@ impl Schemas {
         self.profiles.get(profile).map(|schema| schema.digest.as_str())
     }
 
+    /// The members of a body in keyless order, which is that of the `properties` in its schema (contract §2.5); `None`
+    /// for a profile without a schema.
+    pub fn order(&self, profile: &str) -> Option<&[String]> {
+        self.profiles.get(profile).map(|schema| schema.order.as_slice())
+    }
+
     /// The ids of the profiles shipped in the binary, sorted.
     pub fn shipped() -> impl Iterator<Item = &'static str> {
         shipped::PROFILES.iter().map(|(profile, _)| *profile)
     }
 
-    /// Everything in which envelope and body break their schemas; empty when both are valid. A profile without a schema
-    /// is a violation too, so that nothing passes unjudged.
+    /// Everything in which a canonical envelope and its body break their schemas; empty when both are valid. A profile
+    /// without a schema is a violation too, so that nothing passes unjudged.
     pub fn violations(&self, message: &Message<'_>) -> Vec<Violation> {
         let mut violations = self.envelope.violations(message.root(), &Pointer::root());
         let Some(profile) = message.profile() else {
             return violations;
         };
-        let at = |name: &str| Pointer::root().member(name);
         match (self.profiles.get(profile), message.body()) {
-            (Some(schema), Some(body)) => {
-                if body.members().is_some() {
-                    violations.extend(schema.violations(body, &at("body")));
-                }
-            }
+            (Some(schema), Some(body)) => inner(schema, body, "body", &mut violations),
             (Some(_), None) => {}
-            (None, Some(_) | None) => violations.push(Violation {
-                place: at("profile"),
-                fault: Fault::Value("a profile that has a schema".to_owned()),
-            }),
+            (None, Some(_) | None) => violations.push(unjudged("profile", "a profile that has a schema")),
         }
         violations
+    }
+
+    /// Everything in which a delivery envelope breaks its schema, and its payload the schema of this name; without a name
+    /// any object is a payload. A name without a schema is a violation too.
+    pub fn delivery_violations(&self, message: &Message<'_>, payload: Option<&str>) -> Vec<Violation> {
+        let mut violations = self.delivery.violations(message.root(), &Pointer::root());
+        if let (Some(name), Some(value)) = (payload, message.at(&["payload"])) {
+            match self.payload(name) {
+                Some(schema) => inner(schema, value, "payload", &mut violations),
+                None => violations.push(unjudged("payload", "a payload whose schema is known")),
+            }
+        }
+        violations
+    }
+
+    /// SHA-256 of the JCS text of the schema that a route names for a payload; `None` for a name that is unknown.
+    pub fn payload_digest(&self, name: &str) -> Option<&str> {
+        self.payload(name).map(|schema| schema.digest.as_str())
+    }
+
+    /// SHA-256 of the JCS text of the object {id: schema} of the schemas with these ids, profiles or payloads (contract
+    /// §2.4, "Capability document").
+    pub fn combined_digest<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> String {
+        let schemas: BTreeMap<&str, &str> = ids
+            .into_iter()
+            .filter_map(|id| Some((id, self.payload(id)?.canonical.as_str())))
+            .collect();
+        compile::combined_digest(&schemas)
+    }
+
+    fn payload(&self, name: &str) -> Option<&Schema> {
+        match name {
+            "ack" => Some(&self.ack_payload),
+            other => self.profiles.get(other),
+        }
+    }
+}
+
+/// An object inside the envelope against its own schema; of what is no object the envelope's schema says so.
+fn inner(schema: &Schema, value: &Node<'_>, name: &str, violations: &mut Vec<Violation>) {
+    if value.members().is_some() {
+        violations.extend(schema.violations(value, &Pointer::root().member(name)));
+    }
+}
+
+fn unjudged(name: &str, expected: &str) -> Violation {
+    Violation {
+        place: Pointer::root().member(name),
+        fault: Fault::Value(expected.to_owned()),
     }
 }
 

@@ -1,6 +1,14 @@
-//! The schemas in the binary: the envelope's, and one file of `schemas/` for each profile of contract §3.
+//! The schemas in the binary: the envelopes', and one file of `schemas/` for each profile of contract §3.
 
-pub(super) const ENVELOPE: &str = include_str!("../../../schemas/envelope.json");
+/// The acknowledgement payload of a delivery envelope (contract §2.4), which a policy names `ack`.
+pub(super) const ACK_PAYLOAD: &str = "ack-payload";
+
+/// The shipped schemas that are no profile's: name and text.
+pub(super) const OTHERS: [(&str, &str); 3] = [
+    ("envelope", include_str!("../../../schemas/envelope.json")),
+    ("delivery", include_str!("../../../schemas/delivery.json")),
+    (ACK_PAYLOAD, include_str!("../../../schemas/ack-payload.json")),
+];
 
 /// Pairs each id with the text of the file that bears its name, so that the two cannot differ.
 macro_rules! shipped {
