@@ -1,8 +1,11 @@
 //! The command line: one file a command. The only floor that prints and reads the environment.
 
+mod backend;
 mod check;
 mod completions;
+mod conformance;
 mod demo;
+mod exchange;
 mod explain;
 mod offline;
 mod report;
@@ -41,6 +44,8 @@ enum Command {
     Explain(explain::Arguments),
     /// Judge messages offline, one verdict each.
     Validate(validate::Arguments),
+    /// Run the conformance cases of the contract, against this gateway or any other implementation.
+    Conformance(conformance::Arguments),
     /// Print a JSON Schema: of the policy file, the envelope or a profile.
     Schema(schema::Arguments),
     /// Print a completion script for a shell.
@@ -81,6 +86,7 @@ pub fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments, &mut screen),
         Command::Explain(arguments) => explain::run(&arguments, &mut screen),
         Command::Validate(arguments) => validate::run(&arguments, &mut screen),
+        Command::Conformance(arguments) => conformance::run(&arguments, &mut screen),
         Command::Schema(arguments) => schema::run(&arguments, &mut screen),
         Command::Completions(arguments) => completions::run(&arguments, &mut screen),
     };
