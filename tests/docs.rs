@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::arithmetic_side_effects,
     reason = "a test that fails is a test"
 )]
 
@@ -12,6 +13,8 @@ use std::fs;
 use std::path::Path;
 
 use portcullis::message::envelope::{Envelope, Form};
+use portcullis::message::json::{self, Bounds};
+use portcullis::message::profile::Schemas;
 use portcullis::{config, decide};
 use serde_json::Value;
 
@@ -59,6 +62,7 @@ const GROUPS: &[&str] = &[
     "deadlines",
     "freshness",
     "headers",
+    "review_actions",
     "schemas",
 ];
 
@@ -99,6 +103,52 @@ fn every_example_message_reads_and_the_handoff_carries_its_own_digest() {
             assert_eq!(stated, format!("sha256:{}", message.digest()));
         }
     }
+}
+
+/// The keyless form is built from this order, so the contract and the schemas have to tell the same one.
+#[test]
+fn the_contract_lists_the_members_of_every_profile_in_their_order() {
+    let text = fs::read_to_string(root().join("docs/contract.md")).unwrap();
+    for profile in Schemas::shipped() {
+        let row = text
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{profile}` |")))
+            .unwrap_or_else(|| panic!("no row for {profile}"));
+        let schema = Schemas::shipped_text(profile).unwrap();
+        let schema = json::read(schema.as_bytes(), &Bounds::default()).unwrap();
+        let required = schema.get("required").unwrap().elements().unwrap();
+        let is_required = |name: &str| required.iter().any(|other| other.text() == Some(name));
+        let properties = schema.get("properties").unwrap().members().unwrap();
+        let members: Vec<(String, bool)> = properties
+            .iter()
+            .map(|member| (member.name.to_string(), is_required(&member.name)))
+            .collect();
+        assert_eq!(members_in(row), members, "{profile}");
+    }
+}
+
+/// The members that a row of the contract lists and whether they are required; what stands in brackets says more about
+/// the member before it.
+fn members_in(row: &str) -> Vec<(String, bool)> {
+    let cell = row.trim_matches('|').split_once('|').unwrap().1;
+    let mut depth = 0_i32;
+    let top: String = cell
+        .chars()
+        .filter(|letter| {
+            depth += i32::from("({".contains(*letter));
+            let is_top = depth == 0;
+            depth -= i32::from(")}".contains(*letter));
+            is_top
+        })
+        .collect();
+    top.split(',')
+        .map(|member| {
+            (
+                member.split('`').nth(1).unwrap().to_owned(),
+                !member.trim_end().ends_with('?'),
+            )
+        })
+        .collect()
 }
 
 fn root() -> &'static Path {

@@ -158,6 +158,21 @@ fn every_mistake_of_shape_is_found() {
         ),
         (with("inbox", "level: L4"), "/routes/0/level", "`L3`"),
         (
+            with("inbox", "operations: []"),
+            "/routes/0/operations",
+            "at least 1 element",
+        ),
+        (
+            with("root", "review_actions: {execution: [a b]}"),
+            "/review_actions/execution/0",
+            "an id of 1 to 128",
+        ),
+        (
+            with("root", "review_actions: {executions: [a]}"),
+            "/review_actions/executions",
+            "unknown key",
+        ),
+        (
             with("inbox", "signature: required"),
             "/routes/0/signature",
             "unknown key",
@@ -534,6 +549,32 @@ fn names_are_understood_in_lower_case() {
         Some(&["x-own".to_owned()][..])
     );
     assert_eq!(policy.routes[0].pass_credentials, ["authorization"]);
+}
+
+#[test]
+fn the_policy_adds_words_and_lists_operations() {
+    let text = with("inbox", "operations: [summarise, translate]");
+    let policy = judge(&format!(
+        "{text}review_actions: {{execution: [restart, shell], credential: [rotate_key]}}\n"
+    ))
+    .unwrap()
+    .policy;
+    let actions = &policy.review_actions;
+    assert_eq!(
+        actions.execution,
+        ["execute", "deploy", "shell", "schedule", "repository_write", "restart"]
+    );
+    assert_eq!(
+        actions.credential,
+        ["authenticate", "validate_credential", "issue_token", "rotate_key"]
+    );
+    let of_route = |policy: &portcullis::policy::Policy| policy.routes[0].messages().unwrap().operations.clone();
+    assert_eq!(of_route(&policy), ["summarise", "translate"]);
+    assert_eq!(of_route(&judge(GOOD).unwrap().policy), <[&str; 0]>::default());
+    let twice = mistakes(&with("inbox", "operations: [a, a]"));
+    assert_eq!(twice[0].0, "/routes/0/operations/1");
+    let elsewhere = mistakes(&with("write", "operations: [a]"));
+    assert_eq!(elsewhere[0].0, "/routes/1/operations");
 }
 
 #[test]

@@ -48,7 +48,9 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
         let Some(node) = input.message.at(place) else { continue };
         let mut path = place.iter().map(|name| Part::Name(name)).collect();
         texts::below(node, &mut path, &mut |text, path| {
-            if let Some(problem) = problem(text).filter(|_problem| is_looked_at(text, path)) {
+            if is_looked_at(text, path)
+                && let Some(problem) = problem(text)
+            {
                 let pointer = texts::pointer(path);
                 let root = input.message.root();
                 findings.push(place::at(root, Rule::ProbePrivateNetwork, &pointer, problem));
@@ -59,23 +61,21 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
 
 /// Whether the text at this place has to be a URI that the agent may be sent to.
 fn is_looked_at(text: &str, path: &[Part<'_>]) -> bool {
-    let names: Vec<&str> = path
-        .iter()
-        .filter_map(|part| match part {
-            Part::Name(name) => Some(*name),
-            Part::Index(_) => None,
-        })
-        .collect();
-    let calls_back = |name: &&str| {
+    let is_of_body = match path {
+        [Part::Name("body"), Part::Name(name)] | [Part::Name("body"), Part::Name(name), Part::Index(_)] => {
+            OF_BODY.contains(name)
+        }
+        _ => false,
+    };
+    let calls_back = |name: &str| {
         name.get(..8)
             .is_some_and(|start| start.eq_ignore_ascii_case("callback"))
     };
-    match names.as_slice() {
-        ["body", name] if OF_BODY.contains(name) => true,
-        [.., last] if calls_back(last) => true,
-        [above @ .., _] => above.iter().any(calls_back) && text.contains("//"),
-        [] => false,
-    }
+    let mut names = path.iter().rev().filter_map(|part| match part {
+        Part::Name(name) => Some(*name),
+        Part::Index(_) => None,
+    });
+    is_of_body || names.next().is_some_and(calls_back) || (text.contains("//") && names.any(calls_back))
 }
 
 /// What was expected instead of this URI.

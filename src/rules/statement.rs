@@ -25,21 +25,19 @@ pub(super) const RULES: &[Rule] = &[Rule::CapabilityStatement];
 
 const LEVELS: &[&str] = &["L0", "L1", "L2", "L3", "L4", "L5", "L6", "L7"];
 
+/// Lists that may not be empty.
+const LISTS: &[&str] = &[
+    "operations",
+    "profiles",
+    "transport_bindings",
+    "trust_channels",
+    "conformance_levels",
+];
+
 pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
     if input.message.profile() != Some("uai.capability.statement.v1") {
         return;
     }
-    let is_profile = |word: &str| input.policy.schemas.knows(word);
-    let is_channel = |word: &str| input.policy.vocabulary.channel.iter().any(|known| known == word);
-    let is_level = |word: &str| LEVELS.contains(&word);
-    let any = |_: &str| true;
-    let lists: [(&str, &dyn Fn(&str) -> bool); 5] = [
-        ("operations", &any),
-        ("profiles", &is_profile),
-        ("transport_bindings", &any),
-        ("trust_channels", &is_channel),
-        ("conformance_levels", &is_level),
-    ];
     let mut find = |pointer: &Pointer, detail: &str| {
         findings.push(place::at(
             input.message.root(),
@@ -48,19 +46,19 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
             detail,
         ));
     };
-    for (name, is_known) in lists {
+    for name in LISTS {
         let here = Pointer::root().member("body").member(name);
         let entries = elements(input, name);
         if entries.is_empty() {
             find(&here, "expected at least one entry");
         }
         for (index, entry) in entries.iter().enumerate() {
-            if entry.text().is_some_and(|word| !is_known(word)) {
+            if entry.text().is_some_and(|word| !is_known(input, name, word)) {
                 find(&here.element(index), "expected a word of the vocabulary");
             }
             for member in ["input_profile", "output_profile"] {
                 let profile = entry.get(member).and_then(Node::text);
-                if profile.is_some_and(|profile| !is_profile(profile)) {
+                if profile.is_some_and(|profile| !input.policy.schemas.knows(profile)) {
                     find(
                         &here.element(index).member(member),
                         "expected a profile that has a schema here",
@@ -68,6 +66,16 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
                 }
             }
         }
+    }
+}
+
+/// Whether an entry of a list is of the list's vocabulary, where it has one.
+fn is_known(input: &Input<'_>, list: &str, word: &str) -> bool {
+    match list {
+        "profiles" => input.policy.schemas.knows(word),
+        "trust_channels" => input.policy.vocabulary.channel.iter().any(|known| known == word),
+        "conformance_levels" => LEVELS.contains(&word),
+        _ => true,
     }
 }
 

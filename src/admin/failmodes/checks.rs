@@ -160,6 +160,11 @@ pub const CHECKS: &[FailMode] = &[
         "an extension that the agent does not declare here",
     ),
     cases(
+        Rule::CapabilityOperation,
+        "capability",
+        "an operation that the route does not list",
+    ),
+    cases(
         Rule::CapabilityRevision,
         "capability",
         "the client names a capability revision, which this version does not publish",
@@ -240,9 +245,34 @@ pub const CHECKS: &[FailMode] = &[
         "a claim that UAIX does what it does not",
     ),
     cases(
+        Rule::ActionExecution,
+        "action",
+        "an action that runs or writes something; a person has to agree, and this version cannot hold",
+    ),
+    cases(
+        Rule::ActionCredential,
+        "action",
+        "an action on a credential; a person has to agree, and this version cannot hold",
+    ),
+    cases(
+        Rule::ClaimsWidening,
+        "claims",
+        "words of selfhood in a message that is held",
+    ),
+    cases(
+        Rule::ProbePrivateNetwork,
+        "private places",
+        "a URI member that points to a private place",
+    ),
+    cases(
         Rule::ProvenanceMissing,
         "provenance",
         "no lineage in a profile that is held",
+    ),
+    cases(
+        Rule::MemoryColdPromotion,
+        "memory proposal",
+        "unreviewed memory proposed as current truth",
     ),
     cases(Rule::ReportEvidence, "final report", "a report without evidence"),
     cases(
@@ -251,9 +281,49 @@ pub const CHECKS: &[FailMode] = &[
         "a blocker that needs a person and says it does not",
     ),
     cases(
+        Rule::ResponseTaskRef,
+        "intent response",
+        "accepted work without its reference, or with two",
+    ),
+    cases(
         Rule::ProgressConsistent,
         "task status",
         "state, progress and blockers that contradict each other",
+    ),
+    cases(
+        Rule::ConformanceSummary,
+        "conformance result",
+        "a summary that disagrees with its results",
+    ),
+    cases(
+        Rule::CapabilityStatement,
+        "capability statement",
+        "a list that is empty, or a word that nobody knows",
+    ),
+    cases(
+        Rule::CapabilityConsent,
+        "capability profile",
+        "a client that can change things and names no consent",
+    ),
+    cases(
+        Rule::CapabilityIdempotency,
+        "capability record",
+        "POST operations declared without an idempotency key",
+    ),
+    cases(
+        Rule::WorkflowEvidence,
+        "workflow",
+        "a message without expiry or evidence on a route of level L4 and above",
+    ),
+    cases(
+        Rule::DeliveryConflict,
+        "delivery",
+        "mode, lifecycle, acknowledgement or task that contradict each other",
+    ),
+    cases(
+        Rule::StatusPublicSafe,
+        "task status",
+        "an address, host name, path or stack trace that is not for the public",
     ),
     cases(
         Rule::HoldRequired,
