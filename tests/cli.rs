@@ -372,6 +372,54 @@ fn run_serves_until_it_is_told_to_end() {
 }
 
 #[test]
+fn a_message_is_converted_both_ways() {
+    let keyless = portcullis(&["convert", "keyless", REPORT]);
+    assert_eq!(exit(&keyless), 0, "{}", stderr(&keyless));
+    let array: Value = serde_json::from_str(stdout(&keyless)).unwrap();
+    assert_eq!(array[1], "uai.agent.final-report.v1");
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(&directory, "keyless.json", stdout(&keyless));
+    let path = path.to_str().unwrap();
+    let keyed = portcullis(&["convert", "keyed", path]);
+    assert_eq!(serde_json::from_str::<Value>(stdout(&keyed)).unwrap(), report());
+    assert_eq!(stdout(&portcullis(&["convert", "keyless", path])), stdout(&keyless));
+    // An array is judged as keyless, with the digest of its keyed form.
+    let digest = |message: &str| object(&portcullis(&["validate", "--output", "json", message]))["digest"].clone();
+    assert_eq!(digest(path), digest(REPORT));
+
+    let (_directory, undeclared) = edited(|message| message["trust"]["x"] = json!("secret-value"));
+    let refused = portcullis(&["convert", "keyless", &undeclared]);
+    assert_eq!(exit(&refused), 1);
+    assert!(
+        stderr(&refused).contains("schema.undeclared at \"/trust\""),
+        "{}",
+        stderr(&refused)
+    );
+    assert!(!stderr(&refused).contains("secret-value"));
+    assert_eq!(exit(&portcullis(&["convert", "keyed", "no-such-file.json"])), 3);
+    assert_eq!(exit(&portcullis(&["convert", "sideways", REPORT])), 2);
+}
+
+#[test]
+fn the_capability_document_is_that_of_a_policy() {
+    let document = object(&portcullis(&[
+        "schema",
+        "capability",
+        "--policy",
+        "policies/fixture.yaml",
+        "--output",
+        "json",
+    ]));
+    assert_eq!(
+        document["supported_modes"],
+        json!(["async", "async_durable", "sync_rpc"])
+    );
+    let check = portcullis(&["check", "policies/fixture.yaml", "--output", "json"]);
+    assert_eq!(object(&check)["capability_revision"], document["revision"]);
+    assert_eq!(exit(&portcullis(&["schema", "capability"])), 2);
+}
+
+#[test]
 fn schemas_are_printed() {
     for name in ["policy", "envelope", "uai.agent.final-report.v1"] {
         let output = portcullis(&["schema", name]);

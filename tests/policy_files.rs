@@ -96,6 +96,16 @@ fn the_other_policies_are_of_their_kind() {
     let of = |path: &str| fixture.routes.iter().find(|route| route.path.as_str() == path).unwrap();
     assert_eq!(of("/v1/open").messages().unwrap().integrity, Integrity::Required);
     assert_eq!(of("/v1/declared").messages().unwrap().integrity, Integrity::Declared);
+    let words = |path: &str| of(path).messages().unwrap().modes.clone();
+    assert_eq!(words("/v1/delivery"), ["async_durable", "sync_rpc"]);
+    assert_eq!(words("/v1/async-only"), ["async_durable"]);
+    let keyless = "application/uai-keyless+json";
+    assert!(
+        of("/v1/open")
+            .media_types
+            .iter()
+            .any(|media_type| media_type == keyless)
+    );
     let extensions = &of("/v1/open").messages().unwrap().extensions;
     assert_eq!(*extensions, ["urn:uaix:ext:agent-communication-standard"]);
 }

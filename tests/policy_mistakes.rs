@@ -382,6 +382,61 @@ fn every_semantic_mistake_is_found() {
         ),
         (instead("    modes: [async]\n", ""), "/routes/0", "the key `modes`"),
         (
+            with("inbox", "envelopes: [canonical, delivery]"),
+            "/routes/0",
+            "the key `payload`",
+        ),
+        (
+            with("inbox", "envelopes: [canonical, canonical]"),
+            "/routes/0/envelopes/1",
+            "each element once",
+        ),
+        (
+            with("inbox", "payload: any"),
+            "/routes/0/payload",
+            "only on a route that takes delivery envelopes",
+        ),
+        (
+            with("inbox", "envelopes: [canonical, delivery]\n    payload: akc"),
+            "/routes/0/payload",
+            "the name of a schema in force",
+        ),
+        (
+            with("inbox", "envelopes: [delivery]\n    payload: ack"),
+            "/routes/0/profiles",
+            "only on a route that takes canonical envelopes",
+        ),
+        (
+            with("inbox", "envelopes: [delivery]\n    payload: ack"),
+            "/routes/0/modes/0",
+            "the vocabulary's `delivery_mode`",
+        ),
+        (
+            instead("    profiles: [uai.agent.message.v1]\n", ""),
+            "/routes/0",
+            "the key `profiles`",
+        ),
+        (
+            with("write", "envelopes: [delivery]"),
+            "/routes/1/envelopes",
+            "only on a route with `takes: messages`",
+        ),
+        (
+            with("inbox", "backend_view: keyed"),
+            "/routes/0/backend_view",
+            "lists application/uai-keyless+json",
+        ),
+        (
+            with("root", "dispatch_route: nowhere"),
+            "/dispatch_route",
+            "the name of a route",
+        ),
+        (
+            instead("path: /v1/write", "path: /v1/write/{id}") + "dispatch_route: write\n",
+            "/dispatch_route",
+            "no `{name}` segment",
+        ),
+        (
             instead("    profiles: [uai.agent.message.v1]\n", ""),
             "/routes/0",
             "the key `profiles`",
@@ -509,6 +564,21 @@ fn what_is_on_the_good_side_of_each_check_is_taken() {
         ),
         instead("path: /v1/write", "path: /.well-known/other"),
         with("inbox", "content_type: [application/json]"),
+        with("inbox", "envelopes: [delivery, canonical]\n    payload: any"),
+        with("inbox", "envelopes: [canonical, delivery]\n    payload: ack"),
+        with(
+            "inbox",
+            "envelopes: [canonical, delivery]\n    payload: uai.agent.ack.v1",
+        ),
+        instead(
+            "modes: [async]",
+            "modes: [async, sync_rpc]\n    envelopes: [canonical, delivery]\n    payload: any",
+        ),
+        with(
+            "inbox",
+            "content_type: [application/uai-keyless+json]\n    backend_view: keyed",
+        ),
+        with("root", "dispatch_route: write"),
         with("inbox", "level: L1\n    result_url: https://a.example/result"),
         with(
             "inbox",

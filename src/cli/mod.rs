@@ -4,6 +4,7 @@ mod backend;
 mod check;
 mod completions;
 mod conformance;
+mod convert;
 mod demo;
 mod exchange;
 mod explain;
@@ -46,7 +47,9 @@ enum Command {
     Validate(validate::Arguments),
     /// Run the conformance cases of the contract, against this gateway or any other implementation.
     Conformance(conformance::Arguments),
-    /// Print a JSON Schema: of the policy file, the envelope or a profile.
+    /// Print a message in its keyed or keyless form.
+    Convert(convert::Arguments),
+    /// Print a JSON Schema, or with `--policy` the capability document.
     Schema(schema::Arguments),
     /// Print a completion script for a shell.
     Completions(completions::Arguments),
@@ -87,6 +90,7 @@ pub fn main() -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments, &mut screen),
         Command::Validate(arguments) => validate::run(&arguments, &mut screen),
         Command::Conformance(arguments) => conformance::run(&arguments, &mut screen),
+        Command::Convert(arguments) => convert::run(&arguments, &mut screen),
         Command::Schema(arguments) => schema::run(&arguments, &mut screen),
         Command::Completions(arguments) => completions::run(&arguments, &mut screen),
     };

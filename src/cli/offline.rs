@@ -65,7 +65,23 @@ pub struct Judged {
     pub notes: Vec<String>,
 }
 
+impl Means {
+    /// Only a policy, or none.
+    pub fn of(policy: Option<PathBuf>) -> Self {
+        Self {
+            policy,
+            route: None,
+            at: None,
+        }
+    }
+}
+
 impl Bench {
+    /// The policy that messages are judged by.
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
     /// Sets up what the command line names, or says on the screen why it cannot.
     pub fn set_up(means: &Means, screen: &mut Screen) -> io::Result<Result<Self, Exit>> {
         let policy = match &means.policy {

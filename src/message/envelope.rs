@@ -114,6 +114,11 @@ impl<'a> Message<'a> {
         &self.root
     }
 
+    /// The root object itself.
+    pub fn into_root(self) -> Node<'a> {
+        self.root
+    }
+
     /// The keyed form as JSON text without blanks.
     pub fn keyed(&self) -> Vec<u8> {
         minified(&self.root)

@@ -94,7 +94,7 @@ fn is_intent_to_fanout(payload: &Node<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Row, rules_found};
+    use super::super::testing::{Row, delivery, rules_found};
     use super::*;
 
     #[test]
@@ -154,6 +154,80 @@ mod tests {
             (
                 "the second id of the agent",
                 |case| case.set("/target/id", "\"urn:agent:two\""),
+                &[],
+            ),
+            ("one delivery", delivery, &[]),
+            (
+                "a delivery elsewhere",
+                |case| {
+                    delivery(case);
+                    case.set("/recipient/logical_agent_id", "\"urn:agent:three\"");
+                },
+                &[Rule::AddressingNotHere],
+            ),
+            (
+                "no delivery id",
+                |case| {
+                    delivery(case);
+                    case.remove("/recipient/delivery_id");
+                },
+                &[Rule::AddressingImplicit],
+            ),
+            (
+                "no recipient",
+                |case| {
+                    delivery(case);
+                    case.remove("/recipient");
+                },
+                &[Rule::AddressingImplicit],
+            ),
+            (
+                "a recipient that is no object is left to the schema",
+                |case| {
+                    delivery(case);
+                    case.set("/recipient", "7");
+                },
+                &[],
+            ),
+            (
+                "several recipients",
+                |case| {
+                    delivery(case);
+                    case.set("/recipient", "[{}]");
+                },
+                &[Rule::AddressingSet],
+            ),
+            (
+                "a payload that only lists recipients",
+                |case| {
+                    delivery(case);
+                    case.set("/payload", r#"{"recipients":["a"]}"#);
+                },
+                &[],
+            ),
+            (
+                "an intent to fan out",
+                |case| {
+                    delivery(case);
+                    case.set("/payload", r#"{"recipients":["a"],"payload":{}}"#);
+                },
+                &[Rule::AddressingImplicit],
+            ),
+            (
+                "an intent by its name",
+                |case| {
+                    delivery(case);
+                    case.set("/payload", r#"{"intent_to_fanout":{}}"#);
+                },
+                &[Rule::AddressingImplicit],
+            ),
+            (
+                "an intent on the dispatch route",
+                |case| {
+                    delivery(case);
+                    case.set("/payload", r#"{"intent_to_fanout":{}}"#);
+                    case.policy.dispatch_route = Some("open".to_owned());
+                },
                 &[],
             ),
         ];

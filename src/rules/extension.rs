@@ -76,7 +76,7 @@ fn listed(words: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Row, rules_found};
+    use super::super::testing::{Row, delivery, rules_found};
     use super::*;
 
     #[test]
@@ -99,6 +99,27 @@ mod tests {
             (
                 "no string is left to the schema",
                 |case| case.set("/extensions/0/namespace", "null"),
+                &[],
+            ),
+            ("the fan-out extension", delivery, &[]),
+            (
+                "another extension of a delivery",
+                |case| {
+                    delivery(case);
+                    case.set(
+                        "/extensions",
+                        r#"{"https://a.example/x":{},"https://portcullis.dev/ext/fanout/v1":{}}"#,
+                    );
+                },
+                &[X],
+            ),
+            (
+                "a declared extension of a delivery",
+                |case| {
+                    delivery(case);
+                    case.declared.extensions = vec!["https://a.example/x".to_owned()];
+                    case.set("/extensions", r#"{"https://a.example/x":{}}"#);
+                },
                 &[],
             ),
         ];

@@ -103,7 +103,7 @@ fn signed(duration: std::time::Duration) -> SignedDuration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, Row, rules_found};
+    use super::super::testing::{Case, Row, delivery, rules_found};
     use super::*;
     use std::time::Duration;
 
@@ -170,6 +170,11 @@ mod tests {
             (
                 "issued at the beginning",
                 |case| case.set("/provenance/issued_at", "\"0000-01-01T00:00:00Z\""),
+                &[Rule::FreshnessTooOld],
+            ),
+            (
+                "a delivery, whose time nobody verified",
+                delivery,
                 &[Rule::FreshnessTooOld],
             ),
             (

@@ -102,7 +102,7 @@ fn field(facts: &Facts<'_>) -> Field {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, found, route, rules_found};
+    use super::super::testing::{Case, delivery, found, route, rules_found};
     use super::*;
 
     const SAME: &str = "\"idem_20260531_agent_final_0007\"";
@@ -132,6 +132,17 @@ mod tests {
         for (name, fact, expected) in table {
             let change = |case: &mut Case| case.facts.idempotency_key = *fact;
             assert_eq!(rules_found(check, change), *expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn beside_a_delivery_envelope_the_field_is_the_key() {
+        for (key, expected) in [("\"other\"", &[][..]), ("other", &[Rule::IdempotencyMalformed])] {
+            let change = |case: &mut Case| {
+                delivery(case);
+                case.facts.idempotency_key = Fact::Known(key);
+            };
+            assert_eq!(rules_found(check, change), expected, "{key}");
         }
     }
 

@@ -63,7 +63,7 @@ fn digest(checksum: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, rules_found};
+    use super::super::testing::{Case, delivery, rules_found};
     use super::*;
 
     const ABSENT: &[Rule] = &[Rule::IntegrityAbsent];
@@ -106,6 +106,15 @@ mod tests {
             let held = rules_found(check, |case| change(case, Integrity::Declared, "[\"x\"]"));
             assert_eq!(held, required, "{name}, held");
         }
+    }
+
+    #[test]
+    fn a_delivery_envelope_has_no_checksum() {
+        let change = |case: &mut Case| {
+            delivery(case);
+            case.declared.integrity = Integrity::Required;
+        };
+        assert_eq!(rules_found(check, change), []);
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(super) fn check_declared(input: &Input<'_>, findings: &mut Vec<Finding>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Row, rules_found};
+    use super::super::testing::{Row, delivery, rules_found};
     use super::*;
 
     #[test]
@@ -75,6 +75,24 @@ mod tests {
             ),
             ("empty", |case| case.set("/delivery/mode", "\"\""), &[Rule::ModeUnknown]),
             ("no string", |case| case.set("/delivery/mode", "true"), &[]),
+            ("declared for deliveries", delivery, &[]),
+            (
+                "known to deliveries, not declared",
+                |case| {
+                    delivery(case);
+                    case.set("/delivery_mode", "\"stream_delta\"");
+                },
+                &[Rule::CapabilityMode],
+            ),
+            (
+                "a word of the other envelope",
+                |case| {
+                    delivery(case);
+                    case.declared.modes.push("async".to_owned());
+                    case.set("/delivery_mode", "\"async\"");
+                },
+                &[Rule::ModeUnknown],
+            ),
         ];
         for (name, change, expected) in table {
             assert_eq!(rules_found(both, *change), *expected, "{name}");

@@ -211,7 +211,7 @@ fn is_at(finding: &Finding, pointer: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, Row, found, rules_found};
+    use super::super::testing::{Case, Row, delivery, found, rules_found};
     use super::*;
 
     #[test]
@@ -334,6 +334,86 @@ mod tests {
         ];
         for (name, change, expected) in table {
             assert_eq!(rules_found(check, *change), *expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn delivery_envelopes() {
+        let table: &[Row] = &[
+            ("as it should be", |_| {}, &[]),
+            (
+                "no time of its own",
+                |case| case.set("/provenance", "{}"),
+                &[Rule::SchemaUndeclared],
+            ),
+            (
+                "null where required",
+                |case| case.set("/sender/signature", "null"),
+                &[Rule::SchemaRequired],
+            ),
+            (
+                "null where optional",
+                |case| case.set("/extensions", "null"),
+                &[Rule::SchemaType],
+            ),
+            (
+                "an extension that is null",
+                |case| case.set("/extensions", r#"{"https://a.example/x":null}"#),
+                &[Rule::SchemaType],
+            ),
+            (
+                "an extension without a URI",
+                |case| case.set("/extensions", r#"{"x":{}}"#),
+                &[Rule::SchemaUndeclared],
+            ),
+            (
+                "an identity in upper case",
+                |case| case.set("/sender/uai_identity", &format!("\"{}\"", "A".repeat(64))),
+                &[Rule::SchemaValue],
+            ),
+            (
+                "a long signature",
+                |case| case.set("/sender/signature", &format!("\"{}\"", "a".repeat(513))),
+                &[Rule::SchemaValue],
+            ),
+            (
+                "a recipient that is no URI",
+                |case| case.set("/recipient/logical_agent_id", "\"two\""),
+                &[Rule::IdentityMalformed],
+            ),
+            (
+                "a delivery id that is no UUID",
+                |case| case.set("/recipient/delivery_id", "\"7\""),
+                &[Rule::SchemaValue],
+            ),
+            (
+                "a payload in a list",
+                |case| case.set("/payload", "[]"),
+                &[Rule::SchemaType],
+            ),
+            (
+                "a payload of another schema",
+                |case| case.declared.payload = Some(Payload::Schema("ack".to_owned())),
+                &[
+                    Rule::SchemaRequired,
+                    Rule::SchemaRequired,
+                    Rule::SchemaRequired,
+                    Rule::SchemaUndeclared,
+                    Rule::SchemaUndeclared,
+                ],
+            ),
+            (
+                "a payload that nobody described",
+                |case| case.declared.payload = None,
+                &[Rule::SchemaValue],
+            ),
+        ];
+        for (name, change, expected) in table {
+            let found = rules_found(check, |case: &mut Case| {
+                delivery(case);
+                change(case);
+            });
+            assert_eq!(found, *expected, "{name}");
         }
     }
 

@@ -116,7 +116,7 @@ fn is_detached_jws(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Row, rules_found};
+    use super::super::testing::{Row, delivery, rules_found};
     use super::*;
 
     #[test]
@@ -186,6 +186,40 @@ mod tests {
                 "malformed in the message",
                 |case| case.set("/trust/signature_ref", "\"data:application/jose,a.b.c\""),
                 &[Rule::SignatureMalformed],
+            ),
+            ("in a delivery", delivery, &[Rule::SignatureKeyUnknown]),
+            (
+                "empty in a delivery",
+                |case| {
+                    delivery(case);
+                    case.set("/sender/signature", "\"\"");
+                },
+                &[Rule::SignatureAbsent],
+            ),
+            (
+                "empty in a delivery, there in the field",
+                |case| {
+                    delivery(case);
+                    case.set("/sender/signature", "\"\"");
+                    case.facts.signature = Fact::Known(JWS);
+                },
+                &[Rule::SignatureAbsent],
+            ),
+            (
+                "malformed in a delivery",
+                |case| {
+                    delivery(case);
+                    case.set("/sender/signature", "\"c2ln\"");
+                },
+                &[Rule::SignatureMalformed],
+            ),
+            (
+                "another one in the field",
+                |case| {
+                    delivery(case);
+                    case.facts.signature = Fact::Known("eyJ9..c2ln");
+                },
+                &[Rule::SignatureDisagree],
             ),
         ];
         for (name, change, expected) in table {

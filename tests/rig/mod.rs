@@ -201,7 +201,7 @@ pub async fn run(text: &str, sink: Sink) -> Running {
 /// The whole policy text.
 pub fn policy(backend: &str, settings: &str, routes: &str) -> String {
     format!(
-        "agent: {{ids: [agt_runtime.consumer]}}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\nbackend: {{url: \"{backend}\"}}\n{settings}routes:\n{routes}"
+        "agent: {{ids: [agt_runtime.consumer, \"urn:agent:two\"]}}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\nbackend: {{url: \"{backend}\"}}\n{settings}routes:\n{routes}"
     )
 }
 

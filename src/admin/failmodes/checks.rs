@@ -136,11 +136,31 @@ pub const CHECKS: &[FailMode] = &[
         "envelope",
         "an envelope that the route does not take",
     ),
+    cases(
+        Rule::KeylessShape,
+        "keyless form",
+        "a value that is no array where one has to be",
+    ),
+    cases(
+        Rule::KeylessOverflow,
+        "keyless form",
+        "an array with a place too many or too few",
+    ),
+    cases(
+        Rule::KeylessAlias,
+        "keyless form",
+        "an object where values stand in order",
+    ),
     cases(Rule::AddressingSet, "addressing", "several recipients"),
     cases(
         Rule::AddressingNotHere,
         "addressing",
         "a recipient that is not the agent behind the gate",
+    ),
+    cases(
+        Rule::AddressingImplicit,
+        "addressing",
+        "several recipients by implication: no `delivery_id`, a wildcard, group or list, an intent to fan out",
     ),
     cases(Rule::ModeUnknown, "delivery mode", "a mode outside the vocabulary"),
     cases(Rule::ProfileUnknown, "profile", "a profile without a schema"),
@@ -167,7 +187,7 @@ pub const CHECKS: &[FailMode] = &[
     cases(
         Rule::CapabilityRevision,
         "capability",
-        "the client names a capability revision, which this version does not publish",
+        "the client names another capability revision than the current one",
     ),
     cases(Rule::SchemaRequired, "schema", "a required member is missing"),
     cases(Rule::SchemaUndeclared, "schema", "a member that no schema declares"),
@@ -204,7 +224,7 @@ pub const CHECKS: &[FailMode] = &[
     cases(
         Rule::SignatureAbsent,
         "signature",
-        "a channel that needs a signature, and none",
+        "a channel or an envelope that needs a signature, and none",
     ),
     cases(
         Rule::SignatureMalformed,

@@ -1,5 +1,6 @@
 //! From keyed to keyless.
 
+use super::is_set;
 use super::order::{Field, ROOT, Slot};
 use crate::contract::{Finding, Pointer, Rule};
 use crate::message::json::{Kind, Node, Span};
@@ -9,7 +10,7 @@ use crate::message::profile::Schemas;
 ///
 /// # Errors
 /// The first thing that has no place: an undeclared member (`schema.undeclared`), a value that is no object where the
-/// contract has one (`schema.type`), a member of the envelope that is `null` (`schema.required`), a profile whose order
+/// contract has one, or a target that would read as a set of recipients (`schema.type`), a member of the envelope that is `null` (`schema.required`), a profile whose order
 /// nobody knows (`profile.unknown`).
 pub fn flatten<'a>(root: Node<'a>, schemas: &Schemas) -> Result<Node<'a>, Finding> {
     let profile = root.get("profile").and_then(Node::text);
@@ -39,7 +40,13 @@ fn object<'a>(node: Node<'a>, fields: &[Field], body: &[String], at: &Pointer) -
     places(node, names, at, |name, value| {
         let at = at.member(name);
         match fields.iter().find(|field| field.name == name).map(|field| field.slot) {
-            Some(Slot::Object(fields)) => object(value, fields, body, &at),
+            Some(Slot::Object(fields)) => {
+                let places = object(value, fields, body, &at)?;
+                if name == "target" && is_set(&places) {
+                    return Err(fault(Rule::SchemaType, &at, &places, "expected members that are text"));
+                }
+                Ok(places)
+            }
             Some(Slot::List(fields)) => list(value, fields, body, &at),
             Some(Slot::Body) => places(value, body.iter().map(String::as_str), &at, |_, value| Ok(value)),
             Some(Slot::Value) | None => Ok(value),

@@ -99,8 +99,17 @@ impl Rebuilder<'_> {
             return self.no_array(node, at);
         };
         if elements.len() != count {
-            let detail = format!("expected exactly {count} places");
-            self.find(Rule::KeylessOverflow, at, node.span.start, detail);
+            // Which place is too many cannot be known, so none of them is looked at.
+            self.find(
+                Rule::KeylessOverflow,
+                at,
+                node.span.start,
+                format!("expected exactly {count} places"),
+            );
+            return Node {
+                span: node.span,
+                kind: Kind::Array(elements),
+            };
         }
         let members = elements
             .into_iter()
