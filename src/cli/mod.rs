@@ -8,11 +8,13 @@ mod convert;
 mod demo;
 mod exchange;
 mod explain;
+mod export;
 mod offline;
 mod report;
 mod run;
 mod schema;
 mod screen;
+mod seal;
 mod validate;
 
 use std::process::ExitCode;
