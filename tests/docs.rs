@@ -106,6 +106,55 @@ fn every_example_message_reads_and_the_handoff_carries_its_own_digest() {
     }
 }
 
+/// Contract §2.5: the tables of the document tell the order that the code goes by.
+#[test]
+fn the_contract_tells_the_order_of_the_keyless_form() {
+    let text = fs::read_to_string(root().join("docs/contract.md")).unwrap();
+    let row = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(&format!("| {name} |")));
+        line.unwrap_or_else(|| panic!("no row for {name}"))
+            .split('|')
+            .nth(2)
+            .unwrap()
+    };
+    let envelope = text
+        .lines()
+        .find(|line| line.starts_with("Twelve root members"))
+        .unwrap();
+    let at = text.find(envelope).unwrap();
+    let sentence = text.get(at..).unwrap().split(". ").next().unwrap();
+    assert_eq!(outer(sentence), names(ROOT));
+    for field in ROOT {
+        match field.slot {
+            Slot::Value | Slot::Body => {}
+            Slot::Object(fields) if field.name == "source" || field.name == "target" => {
+                assert_eq!(outer(row("`source`, `target`")), names(fields));
+            }
+            Slot::Object(fields) => assert_eq!(outer(row(&format!("`{}`", field.name))), names(fields)),
+            Slot::List(fields) => assert_eq!(outer(row(&format!("`{}[]`", field.name))), names(fields)),
+        }
+    }
+}
+
+fn names(fields: &[Field]) -> Vec<&str> {
+    fields.iter().map(|field| field.name).collect()
+}
+
+/// The words in backticks that stand outside braces.
+fn outer(cell: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let mut words = Vec::new();
+    for (index, part) in cell.split('`').enumerate() {
+        if index % 2 == 0 {
+            let count = |brace| part.matches(brace).count();
+            depth = (depth + count('{')) - count('}');
+        } else if depth == 0 && !part.starts_with('{') {
+            words.push(part);
+        }
+    }
+    words
+}
+
 /// The keyless form is built from this order, so the contract and the schemas have to tell the same one.
 #[test]
 fn the_contract_lists_the_members_of_every_profile_in_their_order() {
@@ -150,63 +199,6 @@ fn members_in(row: &str) -> Vec<(String, bool)> {
             )
         })
         .collect()
-}
-
-/// Contract §2.5: the tables of the document tell the order that the code goes by.
-#[test]
-fn the_contract_tells_the_order_of_the_keyless_form() {
-    let text = fs::read_to_string(root().join("docs/contract.md")).unwrap();
-    let row = |name: &str| {
-        let line = text.lines().find(|line| line.starts_with(&format!("| {name} |")));
-        line.unwrap_or_else(|| panic!("no row for {name}"))
-            .split('|')
-            .nth(2)
-            .unwrap()
-    };
-    let envelope = text
-        .lines()
-        .find(|line| line.starts_with("Twelve root members"))
-        .unwrap();
-    let at = text.find(envelope).unwrap();
-    let sentence = text.get(at..).unwrap().split(". ").next().unwrap();
-    assert_eq!(outer(sentence), names(ROOT));
-    for field in ROOT {
-        match field.slot {
-            Slot::Value | Slot::Body => {}
-            Slot::Object(fields) if field.name == "source" || field.name == "target" => {
-                assert_eq!(outer(row("`source`, `target`")), names(fields));
-            }
-            Slot::Object(fields) => assert_eq!(outer(row(&format!("`{}`", field.name))), names(fields)),
-            Slot::List(fields) => assert_eq!(outer(row(&format!("`{}[]`", field.name))), names(fields)),
-        }
-    }
-    let schemas = Schemas::builtin().unwrap();
-    for profile in Schemas::shipped() {
-        assert_eq!(
-            outer(row(&format!("`{profile}`"))),
-            schemas.order(profile).unwrap(),
-            "{profile}"
-        );
-    }
-}
-
-fn names(fields: &[Field]) -> Vec<&str> {
-    fields.iter().map(|field| field.name).collect()
-}
-
-/// The words in backticks that stand outside braces.
-fn outer(cell: &str) -> Vec<&str> {
-    let mut depth = 0_usize;
-    let mut words = Vec::new();
-    for (index, part) in cell.split('`').enumerate() {
-        if index % 2 == 0 {
-            let count = |brace| part.matches(brace).count();
-            depth = (depth + count('{')) - count('}');
-        } else if depth == 0 && !part.starts_with('{') {
-            words.push(part);
-        }
-    }
-    words
 }
 
 fn root() -> &'static Path {

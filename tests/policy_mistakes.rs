@@ -412,6 +412,14 @@ fn every_semantic_mistake_is_found() {
             "the vocabulary's `delivery_mode`",
         ),
         (
+            with(
+                "inbox",
+                "envelopes: [delivery]\n    payload: ack\n    content_type: [application/uai-keyless+json]",
+            ),
+            "/routes/0/content_type",
+            "only canonical envelopes have that form",
+        ),
+        (
             instead("    profiles: [uai.agent.message.v1]\n", ""),
             "/routes/0",
             "the key `profiles`",

@@ -11,7 +11,7 @@ use super::Exit;
 use super::report::Report;
 use super::screen::Screen;
 use crate::config;
-use crate::contract::{Rule, Stage};
+use crate::contract::{Finding, Rule, Stage};
 use crate::decide::{self, Heard, Refusal};
 use crate::facts::{Fact, Facts};
 use crate::message::envelope::{Envelope, Form, Message};
@@ -322,10 +322,15 @@ fn is_id(text: &str) -> bool {
 fn heard_while_reading(refusal: &Refusal) -> Vec<(Rule, Heard)> {
     let decided = refusal.rule();
     let hear = |rule: Rule| {
+        let found: Vec<Finding> = refusal
+            .findings()
+            .filter(|finding| finding.rule == rule)
+            .cloned()
+            .collect();
         if !rule.is_built() {
             Heard::NotBuilt
-        } else if rule == decided {
-            Heard::Found(refusal.findings().cloned().collect())
+        } else if !found.is_empty() {
+            Heard::Found(found)
         } else if rule.stage() == Stage::Json && decided.stage() == Stage::Envelope {
             Heard::Passed
         } else {

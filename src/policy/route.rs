@@ -61,14 +61,14 @@ pub struct Messages {
     pub extensions: Vec<String>,
     /// Delivery modes the agent takes here.
     pub modes: Vec<String>,
-    /// Operations the agent takes here; empty takes any.
-    pub operations: Vec<String>,
     /// Envelopes the route takes; never empty.
     pub envelopes: Vec<Envelope>,
     /// What the payload of a delivery envelope has to be; `None` where none is taken, and then none passes.
     pub payload: Option<Payload>,
     /// What the backend gets of a keyless message.
     pub backend_view: BackendView,
+    /// Operations the agent takes here; empty takes any.
+    pub operations: Vec<String>,
     /// Whether a checksum is required (contract §7).
     pub integrity: Integrity,
     /// Base and `uai.capability.*` profiles may leave out `idempotency_key`, `fallback_directive`, `correlation_id`.

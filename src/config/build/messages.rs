@@ -35,6 +35,11 @@ pub(super) fn declared(
     } else {
         let why = "expected only on a route that takes canonical envelopes";
         without(CANONICAL_KEYS, at, why, report);
+        if media_types.iter().any(|media_type| media_type == KEYLESS_TYPE) {
+            let message =
+                format!("`content_type`: expected no {KEYLESS_TYPE}, as only canonical envelopes have that form");
+            report.value(&format!("{at}/content_type"), &message);
+        }
     }
     needed("modes", at, "the route says `takes: messages`", report);
     let ids = |list: &Option<Vec<raw::Id>>| -> Vec<String> { list.iter().flatten().map(|id| id.0.clone()).collect() };

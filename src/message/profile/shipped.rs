@@ -1,13 +1,10 @@
-//! The schemas in the binary: the envelopes', and one file of `schemas/` for each profile of contract §3.
+//! The schemas in the binary: those of the envelopes, and one file of `schemas/` for each profile of contract §3.
 
-/// The acknowledgement payload of a delivery envelope (contract §2.4), which a policy names `ack`.
-pub(super) const ACK_PAYLOAD: &str = "ack-payload";
-
-/// The shipped schemas that are no profile's: name and text.
+/// The schemas that are no profile's: name and text. A policy names the last one, an acknowledgement's payload, `ack`.
 pub(super) const OTHERS: [(&str, &str); 3] = [
     ("envelope", include_str!("../../../schemas/envelope.json")),
     ("delivery", include_str!("../../../schemas/delivery.json")),
-    (ACK_PAYLOAD, include_str!("../../../schemas/ack-payload.json")),
+    ("ack-payload", include_str!("../../../schemas/ack-payload.json")),
 ];
 
 /// Pairs each id with the text of the file that bears its name, so that the two cannot differ.
