@@ -5,17 +5,30 @@
 
 use std::sync::LazyLock;
 
+use jiff::Timestamp;
+use portcullis::config;
 use portcullis::contract::{Finding, Rule, Stage};
+use portcullis::decide::{self, Refusal, Verdict};
+use portcullis::facts::{Fact, Facts};
 use portcullis::message::canonical::{canonical_bytes, digest, jcs, sha256_hex};
+use portcullis::message::envelope::Form;
 use portcullis::message::json::{Bounds, Node, minified, read};
 use portcullis::message::keyless::{flatten, rebuild};
 use portcullis::message::profile::Schemas;
+use portcullis::policy::{Integrity, Mode, Policy};
+use portcullis::rules::Input;
 
 /// A name and its entry point.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: &[Target] = &[("json", json), ("canonical", canonical), ("keyless", keyless)];
+pub const TARGETS: &[Target] = &[
+    ("json", json),
+    ("canonical", canonical),
+    ("keyless", keyless),
+    ("policy", policy),
+    ("decide", decide),
+];
 
 /// Reading ends in a tree or in a finding of stage 3, and never in a panic.
 pub fn json(data: &[u8]) {
@@ -86,4 +99,92 @@ fn is_of_keyless(finding: &Finding) -> bool {
         finding.rule,
         Rule::KeylessShape | Rule::KeylessOverflow | Rule::KeylessAlias
     )
+}
+
+/// A text is a policy, or a list of mistakes that can be shown; each stands in the text.
+pub fn policy(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else {
+        return;
+    };
+    match config::from_text("policy.yaml", text) {
+        Ok(config) => assert!(!config.policy.agent.ids.is_empty() && !config.policy.routes.is_empty()),
+        Err(mistakes) => {
+            assert!(!mistakes.mistakes.is_empty());
+            let lines = text.lines().count().max(1);
+            // The end of the text is a place too, also after its last line feed.
+            assert!(
+                mistakes
+                    .mistakes
+                    .iter()
+                    .all(|mistake| mistake.line <= lines.saturating_add(1))
+            );
+            assert!(!mistakes.render(false).is_empty());
+        }
+    }
+}
+
+static FIXTURE: LazyLock<Option<Policy>> = LazyLock::new(|| {
+    let config = config::from_text("fixture.yaml", include_str!("../policies/fixture.yaml"));
+    config.ok().map(|config| config.policy)
+});
+
+/// 2026-05-31T18:00:05Z, when the seeds are fresh.
+const NOW: i64 = 1_780_250_405;
+
+/// On every route of the fixture policy a message is allowed, and then carries its own digest, or refused by at most
+/// twenty findings of one stage; judging rule by rule comes to the same.
+pub fn decide(data: &[u8]) {
+    let Some(policy) = &*FIXTURE else {
+        return;
+    };
+    let facts = Facts {
+        now: Timestamp::from_second(NOW).map_or(Fact::Unavailable, Fact::Known),
+        signature: Fact::Absent,
+        capability_revision: Fact::Absent,
+        idempotency_key: Fact::Absent,
+    };
+    for route in &policy.routes {
+        for form in [Form::Keyed, Form::Keyless] {
+            let Some(declared) = route.messages() else { continue };
+            let message = match decide::read(data, policy, form, &declared.envelopes) {
+                Ok(message) => message,
+                Err(refusal) => {
+                    assert!(refusal.rule().stage() <= Stage::Envelope);
+                    is_consistent(&refusal, data);
+                    continue;
+                }
+            };
+            let input = Input {
+                policy,
+                route,
+                declared,
+                message: &message,
+                facts: &facts,
+            };
+            let (_, traced) = decide::trace(&input, |_| true);
+            match decide::decide(&input) {
+                Verdict::Allow(_) => {
+                    assert_eq!(traced, None);
+                    let checksum = message.text(&["integrity", "checksum"]).unwrap_or_default();
+                    let is_sealed = checksum == format!("sha256:{}", message.digest());
+                    assert!(is_sealed || declared.integrity == Integrity::Declared);
+                }
+                Verdict::Refused(refusal) => {
+                    assert_eq!(traced.as_ref(), Some(&refusal));
+                    assert!(refusal.rule().stage() > Stage::Envelope);
+                    is_consistent(&refusal, data);
+                }
+                Verdict::Observed(_) => assert_eq!(route.mode, Mode::Observe),
+            }
+        }
+    }
+}
+
+fn is_consistent(refusal: &Refusal, data: &[u8]) {
+    assert!(refusal.findings().count() <= 20);
+    for finding in refusal.findings() {
+        assert!(finding.rule.is_built());
+        assert_eq!(finding.rule.stage(), refusal.rule().stage());
+        assert!(finding.at.is_none_or(|at| at <= data.len()));
+    }
 }

@@ -118,3 +118,78 @@ fn every_name_listed_here_is_a_vector() {
         assert!(expects(name, "reject"), "{name}");
     }
 }
+
+/// The cases that JSONTestSuite calls implementation-defined and the vectors leave out, as the suite has them.
+const OPEN: &[(&str, &[u8])] = &[
+    ("i_number_double_huge_neg_exp", b"[123.456e-789]"),
+    ("i_number_neg_int_huge_exp", b"[-1e+9999]"),
+    ("i_number_real_underflow", b"[123e-10000000]"),
+    ("i_number_too_big_pos_int", b"[100000000000000000000]"),
+    (
+        "i_number_very_big_negative_int",
+        b"[-237462374673276894279832749832423479823246327846]",
+    ),
+    ("i_object_key_lone_2nd_surrogate", b"{\"\\uDFAA\":0}"),
+    ("i_string_UTF-16LE_with_BOM", b"\xFF\xFE[\x00\"\x00\xE9\x00\"\x00]\x00"),
+    ("i_string_UTF-8_invalid_sequence", b"[\"\xE6\x97\xA5\xD1\x88\xFA\"]"),
+    ("i_string_incomplete_surrogate_and_escape_valid", b"[\"\\uD800\\n\"]"),
+    ("i_string_incomplete_surrogate_pair", b"[\"\\uDd1ea\"]"),
+    ("i_string_invalid_lonely_surrogate", b"[\"\\ud800\"]"),
+    ("i_string_invalid_utf-8", b"[\"\xFF\"]"),
+    ("i_string_inverted_surrogates_U+1D11E", b"[\"\\uDd1e\\uD834\"]"),
+    ("i_string_lone_second_surrogate", b"[\"\\uDFAA\"]"),
+    ("i_string_overlong_sequence_2_bytes", b"[\"\xC0\xAF\"]"),
+    ("i_string_overlong_sequence_6_bytes", b"[\"\xFC\x83\xBF\xBF\xBF\xBF\"]"),
+    ("i_string_truncated-utf-8", b"[\"\xE0\xFF\"]"),
+    ("i_string_utf16BE_no_BOM", b"\x00[\x00\"\x00\xE9\x00\"\x00]"),
+    ("i_structure_500_nested_arrays", &[b'['; 500]),
+    ("i_structure_UTF-8_BOM_empty_object", b"\xEF\xBB\xBF{}"),
+];
+
+/// The rows of `docs/json.md`: case and rule.
+fn decisions() -> Vec<(String, String)> {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let row = |line: &str| {
+        let mut spans = line.strip_prefix("| `i_")?.split('`');
+        let name = format!("i_{}", spans.next()?);
+        Some((name, spans.nth(1)?.to_owned()))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+fn refused_by(bytes: &[u8]) -> Option<&'static str> {
+    read(bytes, &Bounds::default()).err().map(|finding| finding.rule.id())
+}
+
+#[test]
+fn every_open_case_is_decided_as_the_document_says() {
+    let decisions = decisions();
+    assert_eq!(decisions.len(), 35);
+    let decided = |name: &str| {
+        let row = decisions.iter().find(|(case, _)| case == name);
+        row.map(|(_, rule)| rule.as_str())
+    };
+    for (name, bytes) in OPEN {
+        assert_eq!(refused_by(bytes), decided(name), "{name}");
+    }
+    let Some(corpus) = vectors::corpus("json-parse") else {
+        return;
+    };
+    let mut names: Vec<&str> = OPEN.iter().map(|(name, _)| *name).collect();
+    for case in &corpus.cases {
+        let Some(name) = case["id"]
+            .as_str()
+            .unwrap()
+            .strip_prefix("nst-")
+            .filter(|name| name.starts_with("i_"))
+        else {
+            continue;
+        };
+        names.push(name);
+        assert!(decided(name).is_some(), "{name} is not decided");
+        assert_eq!(refused_by(&corpus.bytes(case, "file", "b64")), decided(name), "{name}");
+    }
+    let unproven = decisions.iter().filter(|(case, _)| !names.contains(&case.as_str()));
+    assert_eq!(unproven.count(), 0);
+}

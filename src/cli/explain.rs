@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
         Format::Text => table(&judged, screen)?,
     }
     for note in &judged.notes {
-        screen.note(&format!("note: {note}"))?;
+        screen.note(&format!("note: {}", note.text))?;
     }
     Ok(if judged.report.is_allow() {
         Exit::Fine

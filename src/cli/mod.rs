@@ -1,15 +1,20 @@
 //! The command line: one file a command. The only floor that prints and reads the environment.
 
+mod backend;
 mod check;
 mod completions;
+mod conformance;
 mod convert;
 mod demo;
+mod exchange;
 mod explain;
+mod export;
 mod offline;
 mod report;
 mod run;
 mod schema;
 mod screen;
+mod seal;
 mod validate;
 
 use std::process::ExitCode;
@@ -42,6 +47,8 @@ enum Command {
     Explain(explain::Arguments),
     /// Judge messages offline, one verdict each.
     Validate(validate::Arguments),
+    /// Run the conformance cases of the contract, against this gateway or any other implementation.
+    Conformance(conformance::Arguments),
     /// Print a message in its keyed or keyless form.
     Convert(convert::Arguments),
     /// Print a JSON Schema, or with `--policy` the capability document.
@@ -84,6 +91,7 @@ pub fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments, &mut screen),
         Command::Explain(arguments) => explain::run(&arguments, &mut screen),
         Command::Validate(arguments) => validate::run(&arguments, &mut screen),
+        Command::Conformance(arguments) => conformance::run(&arguments, &mut screen),
         Command::Convert(arguments) => convert::run(&arguments, &mut screen),
         Command::Schema(arguments) => schema::run(&arguments, &mut screen),
         Command::Completions(arguments) => completions::run(&arguments, &mut screen),

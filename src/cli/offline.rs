@@ -62,7 +62,17 @@ pub struct Judged {
     /// The seven members.
     pub report: Report,
     /// What a person should know although it refuses nothing.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
+    /// Who sent it, once that could be read and has the shape of an id.
+    pub sender: Option<String>,
+}
+
+/// What a person should know although it refuses nothing.
+pub struct Note {
+    /// The rule that would refuse it elsewhere.
+    pub rule: Option<Rule>,
+    /// In words.
+    pub text: String,
 }
 
 impl Means {
@@ -136,6 +146,7 @@ impl Bench {
                 report: Report::offline(Some(&refusal), None, None),
                 refusal: Some(refusal),
                 notes: Vec::new(),
+                sender: None,
             },
         }
     }
@@ -156,9 +167,11 @@ impl Bench {
             facts: &facts,
         };
         let (heard, refusal) = decide::trace(&input, |rule| self.runs(rule, message.envelope()));
-        let id = message.id().filter(|id| is_id(id)).map(str::to_owned);
+        let id = |id: Option<&str>| id.filter(|id| is_id(id)).map(str::to_owned);
+        let digest = message.digest().to_owned();
         Judged {
-            report: Report::offline(refusal.as_ref(), id, Some(message.digest().to_owned())),
+            report: Report::offline(refusal.as_ref(), id(message.id()), Some(digest)),
+            sender: id(message.sender()),
             notes: self.notes(&input, refusal.as_ref()),
             heard,
             refusal,
@@ -209,33 +222,39 @@ impl Bench {
         }
     }
 
-    fn notes(&self, input: &Input<'_>, refusal: Option<&Refusal>) -> Vec<String> {
-        let mut notes = Vec::new();
+    fn notes(&self, input: &Input<'_>, refusal: Option<&Refusal>) -> Vec<Note> {
         if refusal.is_some() {
-            return notes;
+            return Vec::new();
         }
-        match input.message.text(&["integrity", "checksum"]) {
-            None if input.message.envelope() == Envelope::Delivery => {
-                notes.push(
-                    "the signature is not judged here, and without it no gate lets the message through".to_owned(),
-                );
-            }
-            None => notes.push("there is no checksum; accepted because integrity is `declared`".to_owned()),
-            Some(checksum) if !is_digest(checksum) => {
-                notes.push("the checksum is a placeholder; accepted because integrity is `declared`".to_owned());
-            }
-            Some(_) => {}
-        }
-        if self.declared {
-            notes.push(format!("judged for route `{}`", input.route.name));
-            if let Some(reason) = rules::hold::reason(input) {
-                notes.push(format!(
-                    "would be held for a person ({}): {reason}",
-                    Rule::HoldRequired.id()
-                ));
-            }
-        }
-        notes
+        let of = |rule: Rule, text: &str| Note {
+            rule: Some(rule),
+            text: text.to_owned(),
+        };
+        let proof = match input.message.text(&["integrity", "checksum"]) {
+            None if input.message.envelope() == Envelope::Delivery => Some(of(
+                Rule::SignatureAbsent,
+                "the signature is not judged here, and without it no gate lets the message through",
+            )),
+            None => Some(of(
+                Rule::IntegrityAbsent,
+                "there is no checksum; accepted because integrity is `declared`",
+            )),
+            Some(checksum) if !is_digest(checksum) => Some(of(
+                Rule::IntegrityPlaceholder,
+                "the checksum is a placeholder; accepted because integrity is `declared`",
+            )),
+            Some(_) => None,
+        };
+        let route = self.declared.then(|| Note {
+            rule: None,
+            text: format!("judged for route `{}`", input.route.name),
+        });
+        let reason = rules::hold::reason(input).filter(|_| self.declared);
+        let hold = reason.map(|reason| {
+            let rule = Rule::HoldRequired;
+            of(rule, &format!("would be held for a person ({}): {reason}", rule.id()))
+        });
+        proof.into_iter().chain(route).chain(hold).collect()
     }
 }
 

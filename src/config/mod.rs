@@ -89,7 +89,15 @@ pub fn load_with(path: &Path, overrides: &Overrides) -> Result<Config, Mistakes>
 /// # Errors
 /// Every mistake at once.
 pub fn from_text(name: &str, text: &str) -> Result<Config, Mistakes> {
-    understand(&files::text_only(name, text), &Overrides::default())
+    from_text_with(name, text, &Overrides::default())
+}
+
+/// The same with options of the command line above the text.
+///
+/// # Errors
+/// Every mistake at once.
+pub fn from_text_with(name: &str, text: &str, overrides: &Overrides) -> Result<Config, Mistakes> {
+    understand(&files::text_only(name, text), overrides)
 }
 
 /// The JSON Schema of the policy file; `schemas/policy.json` is this.

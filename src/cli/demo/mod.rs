@@ -1,20 +1,18 @@
 //! `portcullis demo`: a gate, a backend and a tour of messages, all in this process and over real HTTP.
 
-mod backend;
 mod client;
 mod tour;
 
 use std::fs;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use backend::Backend;
-use bytes::Bytes;
 use tokio::signal::unix::{SignalKind, signal};
 use tour::Stop;
 
 use super::Exit;
+use super::backend::Backend;
 use super::report::Report;
 use super::screen::{Format, Screen, Tone};
 use crate::app::{Running, Setup};
@@ -45,7 +43,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
 async fn tell(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
     let clock = Clock::system();
     let place = Place::new(&clock)?;
-    let backend = Backend::start().await?;
+    let backend = Backend::start((Ipv4Addr::LOCALHOST, 0).into()).await?;
     let overrides = Overrides {
         listen: Some(LOOPBACK.to_owned()),
         admin: Some(LOOPBACK.to_owned()),
@@ -81,7 +79,7 @@ async fn tell(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
     let allowed = stops.iter().filter(|stop| stop.refused_by.is_none());
     strange |= !allowed
         .map(|stop| stop.body.as_slice())
-        .eq(seen.iter().map(Bytes::as_ref));
+        .eq(seen.iter().map(|seen| seen.body.as_ref()));
     let plural = if seen.len() == 1 { "" } else { "s" };
     screen.note(&format!("\nbackend saw {} message{plural}", seen.len()))?;
     if arguments.serve {

@@ -3,10 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use crate::cli::seal::seal;
 use crate::contract::{Finding, Outcome, Rule};
 use crate::decide::Refusal;
-use crate::message::canonical;
-use crate::message::json::{self, Bounds};
 
 /// One request and the answer it must get.
 #[derive(Clone, Debug)]
@@ -122,16 +121,6 @@ fn report(now: Timestamp) -> Value {
     message
 }
 
-/// Puts the checksum of contract §7 into a message.
-fn seal(mut message: Value) -> Value {
-    let bytes = text(&message);
-    if let Ok(root) = json::read(bytes.as_bytes(), &Bounds::default()) {
-        let checksum = format!("sha256:{}", canonical::digest(&root));
-        set(&mut message, "/integrity/checksum", json!(checksum));
-    }
-    message
-}
-
 /// Sets the member at a pointer; its parent must be an object that is there.
 fn set(message: &mut Value, pointer: &str, value: Value) {
     let member = pointer.rsplit_once('/');
@@ -170,13 +159,5 @@ mod tests {
         assert_eq!(over.len(), 1);
         assert_eq!(over[0].body.len(), 65_537);
         assert_eq!(over[0].refused_by, Some(Rule::JsonSize));
-    }
-
-    #[test]
-    fn sealing_twice_changes_nothing() {
-        let sealed = seal(report("2026-06-01T00:00:00Z".parse().unwrap()));
-        assert_eq!(seal(sealed.clone()), sealed);
-        let checksum = sealed.pointer("/integrity/checksum").and_then(Value::as_str).unwrap();
-        assert_eq!(checksum.len(), "sha256:".len() + 64);
     }
 }

@@ -158,13 +158,13 @@ impl<'a> Reader<'a, '_> {
 
     /// Closes the innermost container if its closing bracket is next.
     fn close(&mut self) -> Result<Option<Node<'a>>, Fault> {
+        let closing = self.stack.last().map(|frame| frame.items.closing());
+        if closing.is_some_and(|closing| !self.cursor.take(closing)) {
+            return Ok(None);
+        }
         let Some(frame) = self.stack.pop() else {
             return Err(self.cursor.syntax("expected no closing bracket"));
         };
-        if !self.cursor.take(frame.items.closing()) {
-            self.stack.push(frame);
-            return Ok(None);
-        }
         Ok(Some(self.node(frame.start, frame.items.into_kind())))
     }
 

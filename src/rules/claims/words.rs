@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use aho_corasick::AhoCorasick;
 use serde::Deserialize;
 use unicode_normalization::UnicodeNormalization;
 
 /// The lists of `schemas/claims.json`, all lower case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Words {
+struct Lists {
     subjects: Vec<String>,
     verbs: Vec<String>,
     /// What is claimed, and the words that say it.
@@ -21,6 +22,26 @@ pub(super) struct Words {
     phrases: Vec<String>,
     /// What makes an agent more than it is.
     widening: Vec<String>,
+}
+
+/// The lists, ready to be looked for all at once.
+#[derive(Debug)]
+pub(super) struct Words {
+    claims: Finder<Part>,
+    widening: Finder<()>,
+    /// What is claimed, in the order in which it is told.
+    objects: Vec<String>,
+}
+
+/// What a word is in a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Subject,
+    Verb,
+    /// One of the groups of objects.
+    Object(usize),
+    Negator,
+    Phrase,
 }
 
 /// What a sentence claims.
@@ -36,9 +57,25 @@ impl Words {
     /// The lists in the binary; `None` only if they cannot be read, which a test rules out.
     pub(super) fn shipped() -> Option<&'static Self> {
         static SHIPPED: OnceLock<Option<Words>> = OnceLock::new();
-        SHIPPED
-            .get_or_init(|| serde_json::from_str(include_str!("../../../schemas/claims.json")).ok())
-            .as_ref()
+        let shipped = || Self::of(serde_json::from_str(include_str!("../../../schemas/claims.json")).ok()?);
+        SHIPPED.get_or_init(shipped).as_ref()
+    }
+
+    fn of(lists: Lists) -> Option<Self> {
+        let plain = [
+            (Part::Subject, lists.subjects),
+            (Part::Verb, lists.verbs),
+            (Part::Negator, lists.negators),
+            (Part::Phrase, lists.phrases),
+        ];
+        let (objects, words): (Vec<String>, Vec<Vec<String>>) = lists.objects.into_iter().unzip();
+        let groups = words.into_iter().enumerate();
+        let objects_words = groups.map(|(group, words)| (Part::Object(group), words));
+        Some(Self {
+            claims: Finder::new(plain.into_iter().chain(objects_words))?,
+            widening: Finder::new([((), lists.widening)])?,
+            objects,
+        })
     }
 
     /// The first claim that a text makes.
@@ -55,20 +92,52 @@ impl Words {
 
     /// Whether a text speaks of agents as selves. Negated words count too: a person has to read them.
     pub(super) fn widens(&self, text: &str) -> bool {
-        let text = normal(text);
-        self.widening.iter().any(|word| has_word(&text, word))
+        self.widening.find(&normal(text)).next().is_some()
     }
 
     fn in_sentence(&self, sentence: &str) -> Option<Claim<'_>> {
-        let any = |words: &[String]| words.iter().any(|word| has_word(sentence, word));
-        if any(&self.phrases) {
-            return Some(Claim::Phrase);
+        let (mut subject, mut verb, mut negator) = (false, false, false);
+        let mut object: Option<usize> = None;
+        for part in self.claims.find(sentence) {
+            match part {
+                Part::Phrase => return Some(Claim::Phrase),
+                Part::Subject => subject = true,
+                Part::Verb => verb = true,
+                Part::Negator => negator = true,
+                Part::Object(group) => object = Some(object.map_or(group, |first| first.min(group))),
+            }
         }
-        if !any(&self.subjects) || !any(&self.verbs) || any(&self.negators) {
-            return None;
-        }
-        let claimed = self.objects.iter().find(|(_, words)| any(words));
-        claimed.map(|(object, _)| Claim::Of(object))
+        let claimed = object.filter(|_| subject && verb && !negator)?;
+        self.objects.get(claimed).map(|object| Claim::Of(object))
+    }
+}
+
+/// Finds words, each of a kind, in one pass over a text however many there are.
+#[derive(Debug)]
+struct Finder<K> {
+    automaton: AhoCorasick,
+    /// Each word of the automaton and its kind.
+    words: Vec<(String, K)>,
+}
+
+impl<K: Copy> Finder<K> {
+    /// `None` for more words than an automaton can have.
+    fn new(lists: impl IntoIterator<Item = (K, Vec<String>)>) -> Option<Self> {
+        let of_kind = |(kind, words): (K, Vec<String>)| words.into_iter().map(move |word| (word, kind));
+        let words: Vec<(String, K)> = lists.into_iter().flat_map(of_kind).collect();
+        let automaton = AhoCorasick::new(words.iter().map(|(word, _)| word)).ok()?;
+        Some(Self { automaton, words })
+    }
+
+    /// The kinds of the words that a text has with nothing of a word right before and after; of a contraction, only after.
+    fn find(&self, text: &str) -> impl Iterator<Item = K> {
+        self.automaton.find_overlapping_iter(text).filter_map(|found| {
+            let (word, kind) = self.words.get(found.pattern().as_usize())?;
+            let before = text.get(..found.start()).unwrap_or_default();
+            let after = text.get(found.end()..).unwrap_or_default();
+            let is_bound = word.starts_with("n'") || !before.ends_with(char::is_alphanumeric);
+            (is_bound && !after.starts_with(char::is_alphanumeric)).then_some(*kind)
+        })
     }
 }
 
@@ -144,17 +213,6 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// Whether a sentence has a word or several with nothing of a word right before and after; of a contraction, only after.
-fn has_word(sentence: &str, word: &str) -> bool {
-    let is_contraction = word.starts_with("n'");
-    sentence.match_indices(word).any(|(start, found)| {
-        let before = sentence.get(..start).unwrap_or_default();
-        let after = sentence.get(start.saturating_add(found.len())..).unwrap_or_default();
-        let is_bound = is_contraction || !before.ends_with(char::is_alphanumeric);
-        is_bound && !after.starts_with(char::is_alphanumeric)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,7 +260,7 @@ mod tests {
     #[test]
     fn every_word_of_widening_is_found_and_nothing_near_it() {
         let words = Words::shipped().unwrap();
-        for word in &words.widening {
+        for (word, ()) in &words.widening.words {
             assert!(words.widens(&format!("It is said: {}!", word.to_uppercase())), "{word}");
             assert!(!words.widens(&format!("x{word}x")), "{word}");
         }
@@ -228,22 +286,12 @@ mod tests {
     #[test]
     fn the_lists_are_lower_case_and_name_a_subject_where_it_matters() {
         let words = Words::shipped().unwrap();
-        let all = [
-            &words.subjects,
-            &words.verbs,
-            &words.negators,
-            &words.phrases,
-            &words.widening,
-        ];
-        let mut all = all.into_iter().flatten().chain(words.objects.values().flatten());
+        let widening = words.widening.words.iter().map(|(word, ())| word);
+        let mut all = words.claims.words.iter().map(|(word, _)| word).chain(widening);
         assert!(all.all(|word| normal(word) == *word));
-        assert!(
-            words
-                .subjects
-                .iter()
-                .chain(&words.phrases)
-                .all(|word| may_name_a_subject(word))
-        );
+        let named = |part: &Part| matches!(part, Part::Subject | Part::Phrase);
+        let mut must_name = words.claims.words.iter().filter(|(_, part)| named(part));
+        assert!(must_name.all(|(word, _)| may_name_a_subject(word)));
         assert_eq!(words.objects.len(), 7);
     }
 

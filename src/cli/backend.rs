@@ -1,4 +1,4 @@
-//! A backend that keeps what it was sent, so that the demo can show what came through.
+//! A backend that keeps what it was sent, so that the demo and the conformance cases see what came through.
 
 use std::convert::Infallible;
 use std::io;
@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, header};
+use http::{HeaderMap, HeaderValue, Request, Response, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -14,21 +14,30 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A running backend on a loopback port of its own. Cloning shares it.
+/// A running backend. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct Backend {
     /// Where it listens.
     pub address: SocketAddr,
-    seen: Arc<Mutex<Vec<Bytes>>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+/// One request that came through.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Its header fields.
+    pub headers: HeaderMap,
+    /// Its body; empty when it broke off.
+    pub body: Bytes,
 }
 
 impl Backend {
-    /// Starts one; it runs until the runtime ends.
+    /// Starts one; it runs until the runtime ends. Port 0 takes any free port.
     ///
     /// # Errors
-    /// No loopback port could be had.
-    pub async fn start() -> io::Result<Self> {
-        let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await?;
+    /// The address cannot be bound.
+    pub async fn start(address: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
         let backend = Self {
             address: listener.local_addr()?,
             seen: Arc::default(),
@@ -42,8 +51,8 @@ impl Backend {
         Ok(backend)
     }
 
-    /// The bodies received so far.
-    pub fn seen(&self) -> Vec<Bytes> {
+    /// What was received so far, in order.
+    pub fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -57,12 +66,14 @@ impl Backend {
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-        if let Ok(body) = request.into_body().collect().await {
-            self.seen
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(body.to_bytes());
-        }
+        let (head, body) = request.into_parts();
+        // A request whose body breaks off has reached the backend all the same.
+        let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let headers = head.headers;
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Seen { headers, body });
         let mut response = Response::new(Full::from(r#"{"received":true}"#));
         response
             .headers_mut()
