@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::Exit;
 use super::offline::{Bench, Judged, Means, read_message};
+use super::report::place;
 use super::screen::{Format, Screen, Tone};
 
 /// What `validate` is asked.
@@ -59,7 +60,7 @@ fn print(name: &str, judged: &Judged, screen: &mut Screen) -> io::Result<()> {
                 let place = finding
                     .pointer
                     .as_ref()
-                    .map(|place| format!(" at \"{place}\""))
+                    .map(|pointer| format!(" {}", place(pointer.as_str())))
                     .unwrap_or_default();
                 screen.line(&format!("  {}{place}: {}", finding.rule.id(), finding.detail))?;
             }

@@ -65,7 +65,11 @@ pub(super) fn known(
     if !known {
         let profiles = schemas.profiles();
         let near = did_you_mean(&id.0, profiles.iter().copied());
-        let list = if near.is_none() { listed(&profiles) } else { String::new() };
+        let list = if near.is_none() {
+            listed(&profiles)
+        } else {
+            String::new()
+        };
         report.near(
             pointer,
             &format!("`{key}`: expected a profile that has a schema{list}"),

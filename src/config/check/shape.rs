@@ -178,6 +178,7 @@ impl Shape<'_, '_> {
             .into_iter()
             .flatten()
             .filter_map(Value::as_str)
+            .chain(needed_with(error.instance()).iter().copied())
             .filter(|name| error.instance().get(name).is_none())
             .map(str::to_owned)
             .collect()
@@ -187,6 +188,15 @@ impl Shape<'_, '_> {
     fn parent(&self, error: &ValidationError<'_>) -> Option<&Value> {
         let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
         self.schema.pointer(parent)
+    }
+}
+
+/// Keys that a route usually needs because of what it takes; the schema does not know of that.
+fn needed_with(route: &Value) -> &'static [&'static str] {
+    match route.get("takes").and_then(Value::as_str) {
+        Some("messages") => &["profiles", "modes"],
+        Some("legacy") => &["content_type"],
+        Some(_) | None => &[],
     }
 }
 
