@@ -210,9 +210,10 @@ fn freshness_is_judged_at_a_time_only() {
 #[test]
 fn explain_tells_every_rule() {
     let rows = portcullis::contract::Rule::ALL;
-    let output = portcullis(&["explain", REPORT]);
+    let output = portcullis(&["explain", "--all", REPORT]);
     assert_eq!(exit(&output), 0, "{}", stdout(&output));
     let text = stdout(&output);
+    assert!(!text.contains("--all"), "{text}");
     let line = |id: &str| {
         let found = text.lines().find(|line| line.split_whitespace().nth(1) == Some(id));
         found.unwrap_or_else(|| panic!("no line for {id}"))
@@ -231,6 +232,20 @@ fn explain_tells_every_rule() {
     ] {
         assert!(line(rule).ends_with(outcome), "{}", line(rule));
     }
+
+    // Without it: the verdict first, then what ran, in the same order.
+    let brief = portcullis(&["explain", REPORT]);
+    let brief = stdout(&brief);
+    assert!(brief.starts_with("verdict: allow\n"), "{brief}");
+    let ran = |text: &str| -> Vec<String> {
+        let passed = text.lines().filter(|line| line.ends_with("passed"));
+        passed.map(str::to_owned).collect()
+    };
+    assert_eq!(ran(brief), ran(text));
+    let left_out = rows.len() - ran(text).len();
+    let note = format!("{left_out} rules not run or not built; --all shows them");
+    assert!(brief.contains(&note), "{brief}");
+    assert!(!brief.contains("lease.held"), "{brief}");
 
     let output = portcullis(&["explain", "--output", "json", "--at", "2031-01-01T00:00:00Z", REPORT]);
     assert_eq!(exit(&output), 1);
@@ -316,6 +331,141 @@ fn check_prints_what_a_policy_means() {
 }
 
 #[test]
+fn check_shows_everything_that_a_policy_sets() {
+    let directory = tempfile::tempdir().unwrap();
+    file(&directory, "gate.crt", "x");
+    file(&directory, "gate.key", "x");
+    let text = "
+agent: {ids: [a.b]}
+backend: {url: 'http://127.0.0.1:9000'}
+tls: {certificate: gate.crt, key: gate.key}
+public_origins: ['https://results.example']
+vocabulary: {priority: [whenever], channel: [pigeon]}
+hold: [uai.agent.ack.v1]
+limits: {body: 96KiB, answer: 1000000}
+routes:
+  - name: inbox
+    path: /v1/messages
+    method: POST
+    takes: messages
+    profiles: [uai.agent.message.v1]
+    modes: [async]
+    relax_base: true
+    level: L2
+    error_bodies: pass
+    human_review_url: https://people.example/review
+    result_url: https://results.example/all
+    result_url_field: /result/url
+";
+    let path = file(&directory, "gate.yaml", text);
+    let path = path.to_str().unwrap();
+    let output = portcullis(&["check", path]);
+    assert_eq!(exit(&output), 0, "{}", stderr(&output));
+    for words in [
+        "/gate.crt, key ",
+        "origins   https://results.example",
+        "words     priority: whenever, beside",
+        "words     channel: pigeon, beside",
+        "hold      uai.agent.ack.v1, beside the profiles of §10",
+        "relax_base       true",
+        "error_bodies     pass",
+        "human_review_url https://people.example/review",
+        "result_url       https://results.example/all",
+        "result_url_field /result/url",
+        "96KiB",
+        "1000000B",
+    ] {
+        assert!(stdout(&output).contains(words), "{words} in {}", stdout(&output));
+    }
+    let object = object(&portcullis(&["check", path, "--output", "json"]));
+    assert!(object["tls"]["certificate"].as_str().unwrap().ends_with("/gate.crt"));
+    assert!(object["tls"]["key"].as_str().unwrap().ends_with("/gate.key"));
+    assert_eq!(object["public_origins"], json!(["https://results.example"]));
+    assert_eq!(
+        object["vocabulary"],
+        json!({"channel": ["pigeon"], "priority": ["whenever"]})
+    );
+    let route = &object["routes"][0];
+    assert_eq!(route["relax_base"], true);
+    assert_eq!(route["human_review_url"], "https://people.example/review");
+    assert_eq!(route["result_url"], "https://results.example/all");
+    assert_eq!(route["result_url_field"], "/result/url");
+    let limits = object["limits"].as_array().unwrap();
+    assert!(
+        limits.contains(&json!({"key": "limits.body", "value": "98304"})),
+        "{limits:?}"
+    );
+}
+
+#[test]
+fn a_refused_override_is_told_once() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("own")).unwrap();
+    file(&directory, "own/uai.agent.ack.v1.json", "{");
+    let text = "
+agent: {ids: [a.b]}
+backend: {url: 'http://127.0.0.1:9000'}
+schemas: {dir: own, override: [uai.agent.ack.v1]}
+routes:
+  - {name: look, path: /look, method: GET, takes: read}
+";
+    let path = file(&directory, "gate.yaml", text);
+    let output = portcullis(&["check", path.to_str().unwrap(), "--output", "json"]);
+    assert_eq!(exit(&output), 3);
+    let object = object(&output);
+    let mistakes = object["mistakes"].as_array().unwrap();
+    assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+    assert_eq!(mistakes[0]["pointer"], "/schemas/dir");
+}
+
+#[test]
+fn a_reload_that_lets_a_route_observe_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "
+agent: {ids: [a.b]}
+backend: {url: 'http://127.0.0.1:9000'}
+listen: 127.0.0.1:0
+admin: 127.0.0.1:0
+routes:
+  - {name: look, path: /look, method: GET, takes: read}
+";
+    let path = file(&directory, "gate.yaml", text);
+    let mut child = command(&["run", "--policy", path.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
+    assert!(said.by_ref().any(|line| line.contains("gate on ")));
+    let observing = text.replace("takes: read", "takes: read, mode: observe");
+    let beside = file(&directory, "new.yaml", &observing);
+    fs::rename(beside, &path).unwrap();
+    assert!(
+        said.by_ref()
+            .any(|line| line.contains("warning: route `look`: `mode: observe`"))
+    );
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let records: Vec<Value> = stdout(&output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<(&Value, &Value)> = records.iter().map(|one| (&one["cause"], &one["observe"])).collect();
+    assert_eq!(
+        told,
+        [(&json!("start"), &json!([])), (&json!("reload"), &json!(["look"]))]
+    );
+    assert!(
+        records
+            .iter()
+            .all(|one| one["kind"] == "policy" && one["taken"] == true)
+    );
+}
+
+#[test]
 fn run_refuses_what_it_cannot_listen_on() {
     let output = portcullis(&["run", "--policy", "policies/strict.yaml", "--listen", "nowhere"]);
     assert_eq!(exit(&output), 3, "{}", stderr(&output));
@@ -364,7 +514,7 @@ fn run_serves_until_it_is_told_to_end() {
     assert!(kill.unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(exit(&output), 0);
-    let record: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
+    let record: Value = serde_json::from_str(stdout(&output).lines().nth(1).unwrap()).unwrap();
     assert_eq!(
         record["rule"], "route.undeclared",
         "records are what standard output is for"

@@ -295,7 +295,7 @@ async fn the_page_of_a_code_is_served_before_the_routes() {
     let reply = rig.send(get(page, "")).await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     let record = rig.record().await;
-    assert_eq!(record["route"], "problems");
+    assert_eq!(record["route"], "_problems");
     assert_eq!(record["verdict"], "allow");
     rig.refuses(get("/.well-known/uai/problems/ERR_NOBODY", ""), "route.undeclared", 404)
         .await;

@@ -293,8 +293,7 @@ async fn nothing_is_forwarded_while_records_are_lost() {
     let mut rig = Rig::usual().await;
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     rig.restart(portcullis::record::Sink::file(full)).await;
-    // The first loss is found out by the first record.
-    assert_eq!(rig.send(get("/v1/status/1", "")).await.status, 200);
+    // The loss is found out by the record of the start, before the first request.
     let reply = rig.send(get("/v1/status/1", "")).await;
     assert_eq!(
         (reply.status, reply.rule().as_str()),
@@ -303,6 +302,20 @@ async fn nothing_is_forwarded_while_records_are_lost() {
         reply.text
     );
     assert_eq!(reply.json()["outcome"], "not_sent");
-    assert_eq!(rig.backend.requests().len(), 1);
+    assert_eq!(rig.backend.requests().len(), 0);
     assert!(rig.sink.lost() >= 2);
+}
+
+#[tokio::test]
+async fn the_policy_at_the_start_is_a_record() {
+    let rig = Rig::with(SETTINGS, &observed()).await;
+    let lines = rig.sink.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    let record: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
+    assert_eq!(record["kind"], "policy");
+    assert_eq!(record["cause"], "start");
+    assert_eq!(record["taken"], true);
+    assert_eq!(record["policy_revision"], rig.running.policy().current().revision);
+    assert_eq!(record["observe"], serde_json::json!(["inbox", "legacy"]));
+    assert_eq!(record["mistakes"], serde_json::json!([]));
 }

@@ -232,6 +232,72 @@ fn every_mistake_of_shape_is_found() {
 }
 
 #[test]
+fn an_unknown_key_speaks_for_the_missing_one_it_was_meant_to_be() {
+    let table = [
+        (
+            instead("    takes: read\n", "    take: read\n"),
+            "/routes/2/take",
+            "takes",
+        ),
+        (instead("agent:\n", "agents:\n"), "/agents", "agent"),
+        (
+            instead("    modes: [async]\n", "    mods: [async]\n"),
+            "/routes/0/mods",
+            "modes",
+        ),
+        // As near to `mode` as to `modes`; the missing one was meant.
+        (
+            instead("    modes: [async]\n", "    moden: [async]\n"),
+            "/routes/0/moden",
+            "modes",
+        ),
+        (
+            instead("    profiles: [", "    profile: ["),
+            "/routes/0/profile",
+            "profiles",
+        ),
+        (
+            instead("    content_type: [", "    content_types: ["),
+            "/routes/1/content_types",
+            "content_type",
+        ),
+    ];
+    for (text, pointer, meant) in table {
+        let found = judge(&text).unwrap_err().mistakes;
+        assert_eq!(found.len(), 1, "{pointer}: {found:?}");
+        assert_eq!(
+            (found[0].pointer.as_str(), found[0].suggestion.as_deref()),
+            (pointer, Some(meant))
+        );
+    }
+    // A key that is nothing near the missing one hides nothing.
+    let found = mistakes(&instead("    modes: [async]\n", "    whatever: [async]\n"));
+    assert_eq!(found.len(), 2, "{found:?}");
+}
+
+#[test]
+fn profiles_and_modes_are_looked_at_where_takes_is_mistyped() {
+    let text = instead("takes: messages", "takes: mesages")
+        .replace("uai.agent.message.v1", "uai.agent.mesage.v1")
+        .replace("[async]", "[asink]");
+    let pointers: Vec<String> = mistakes(&text).into_iter().map(|(pointer, _)| pointer).collect();
+    assert_eq!(
+        pointers,
+        ["/routes/0/takes", "/routes/0/profiles/0", "/routes/0/modes/0"]
+    );
+}
+
+#[test]
+fn a_profile_that_is_like_none_is_told_which_there_are() {
+    let found = judge(&instead("uai.agent.message.v1", "orders")).unwrap_err().mistakes;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].suggestion, None);
+    let message = &found[0].message;
+    assert!(message.contains("such as `uai.agent.ack.v1`, "), "{message}");
+    assert!(message.ends_with(" more"), "{message}");
+}
+
+#[test]
 fn every_semantic_mistake_is_found() {
     let table = [
         (
@@ -324,7 +390,7 @@ fn every_semantic_mistake_is_found() {
         (
             instead("path: /v1/write", "path: /v1/{x}"),
             "/routes/1/path",
-            "not overlap /routes/0/path",
+            "not overlap that of route `inbox`",
         ),
         (
             instead("path: /v1/write", "path: /v1//write"),

@@ -35,6 +35,8 @@ pub struct Watched {
     pub path: PathBuf,
     /// Options of the command line that stand above it.
     pub overrides: Overrides,
+    /// Tells a person what a policy allows and should not be overlooked, each time one is taken while the gate runs.
+    pub notice: fn(&str),
 }
 
 /// Why a process cannot run.

@@ -87,7 +87,7 @@ impl Running {
         let gate_parts = Arc::new(Gate::new(
             Arc::clone(&policy),
             clock,
-            sink,
+            sink.clone(),
             metrics.clone(),
             discovery::problem_page,
             server.ledger_required,
@@ -98,6 +98,7 @@ impl Running {
             state.clone(),
             watching::until_true(admin_stopped),
         ));
+        watching::begun(&policy, &sink);
         state.start();
         Ok(Self {
             gate,

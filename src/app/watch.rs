@@ -11,7 +11,7 @@ use super::Watched;
 use crate::clock::Clock;
 use crate::config::Server;
 use crate::config::{Reloader, Watcher};
-use crate::policy::InForce;
+use crate::policy::{Attempt, InForce, Mode, Policy};
 use crate::record::Sink;
 use crate::telemetry::Metrics;
 use crate::trust::tls::{Certificates, TlsError};
@@ -28,7 +28,8 @@ pub fn policy(
     sink: &Sink,
     metrics: &Metrics,
 ) -> std::io::Result<Watcher> {
-    let (sink, metrics) = (sink.clone(), metrics.clone());
+    let (sink, metrics, notice) = (sink.clone(), metrics.clone(), watched.notice);
+    let in_force = Arc::clone(policy);
     Watcher::start(Reloader::new(
         &watched.path,
         watched.overrides.clone(),
@@ -38,18 +39,42 @@ pub fn policy(
         move |attempt| {
             let good = attempt.mistakes.is_empty();
             metrics.policy(&attempt.revision, good);
-            let mistakes = attempt.mistakes.iter().cloned().map(Value::String).collect();
-            sink.event(
-                "policy_reload",
-                attempt.at,
-                Map::from_iter([
-                    ("taken".to_owned(), Value::Bool(good)),
-                    ("policy_revision".to_owned(), Value::String(attempt.revision.clone())),
-                    ("mistakes".to_owned(), Value::Array(mistakes)),
-                ]),
-            );
+            let policy = in_force.current();
+            recorded(&sink, "reload", attempt, &policy);
+            for route in observed(&policy).into_iter().filter(|_| good) {
+                notice(&format!(
+                    "warning: route `{route}`: `mode: observe` forwards requests that would be refused"
+                ));
+            }
         },
     ))
+}
+
+/// Records the policy that the process began with.
+pub fn begun(policy: &InForce, sink: &Sink) {
+    recorded(sink, "start", &policy.last_attempt(), &policy.current());
+}
+
+/// One record an attempt: what was tried, and what is in force after it.
+fn recorded(sink: &Sink, cause: &str, attempt: &Attempt, policy: &Policy) {
+    let texts = |list: Vec<String>| Value::Array(list.into_iter().map(Value::String).collect());
+    sink.event(
+        "policy",
+        attempt.at,
+        Map::from_iter([
+            ("cause".to_owned(), Value::String(cause.to_owned())),
+            ("taken".to_owned(), Value::Bool(attempt.mistakes.is_empty())),
+            ("policy_revision".to_owned(), Value::String(attempt.revision.clone())),
+            ("observe".to_owned(), texts(observed(policy))),
+            ("mistakes".to_owned(), texts(attempt.mistakes.clone())),
+        ]),
+    );
+}
+
+/// Names of the routes that only observe, in file order.
+fn observed(policy: &Policy) -> Vec<String> {
+    let observe = policy.routes.iter().filter(|route| route.mode == Mode::Observe);
+    observe.map(|route| route.name.clone()).collect()
 }
 
 /// Looks at the certificate's files until the gate stops.

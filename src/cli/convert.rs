@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::Exit;
 use super::offline::{Bench, Means, form, read_message};
+use super::report::place;
 use super::screen::Screen;
 use crate::contract::Finding;
 use crate::decide;
@@ -51,7 +52,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
                 let place = finding
                     .pointer
                     .as_ref()
-                    .map(|place| format!(" at \"{place}\""))
+                    .map(|pointer| format!(" {}", place(pointer.as_str())))
                     .unwrap_or_default();
                 screen.trouble(&format!("error: {}{place}: {}", finding.rule.id(), finding.detail))?;
             }

@@ -1,4 +1,5 @@
-//! `portcullis explain MESSAGE`: what every rule of the contract says of one message, offline, in contract order.
+//! `portcullis explain MESSAGE`: the verdict on one message and what every rule of the contract says of it, offline, in
+//! contract order.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Exit;
 use super::offline::{Bench, Judged, Means, read_message};
-use super::report::Report;
+use super::report::{Report, place};
 use super::screen::{Format, Screen, Tone};
 use crate::contract::{Finding, Rule};
 use crate::decide::Heard;
@@ -18,11 +19,14 @@ use crate::decide::Heard;
 pub struct Arguments {
     /// The message file; `-` is standard input.
     message: PathBuf,
+    /// Print the rules that were not run or are not built too; `--output json` always does.
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     means: Means,
 }
 
-/// Judges the message and prints the whole table.
+/// Judges the message and prints the verdict and the table.
 pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
     let bench = match Bench::set_up(&arguments.means, screen)? {
         Ok(bench) => bench,
@@ -38,7 +42,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
     let judged = bench.judge(&bytes);
     match screen.format {
         Format::Json => screen.json(&explanation(&judged))?,
-        Format::Text => table(&judged, screen)?,
+        Format::Text => told(&judged, arguments.all, screen)?,
     }
     for note in &judged.notes {
         screen.note(&format!("note: {}", note.text))?;
@@ -91,9 +95,26 @@ fn finding(finding: &Finding) -> Value {
     })
 }
 
-fn table(judged: &Judged, screen: &mut Screen) -> io::Result<()> {
+/// The verdict first, then the rules behind it.
+fn told(judged: &Judged, all: bool, screen: &mut Screen) -> io::Result<()> {
+    let tone = if judged.report.is_allow() {
+        Tone::Good
+    } else {
+        Tone::Bad
+    };
+    let verdict = screen.tint(tone, &judged.report.line());
+    screen.line(&format!("verdict: {verdict}"))?;
+    if let Some(digest) = &judged.report.digest {
+        screen.line(&format!("digest: {digest}"))?;
+    }
+    screen.line("")?;
+    table(judged, all, screen)
+}
+
+fn table(judged: &Judged, all: bool, screen: &mut Screen) -> io::Result<()> {
     screen.line(&row("stage", "rule", "section", "outcome"))?;
-    for (rule, heard) in &judged.heard {
+    let has_run = |heard: &Heard| matches!(heard, Heard::Passed | Heard::Found(_));
+    for (rule, heard) in judged.heard.iter().filter(|(_, heard)| all || has_run(heard)) {
         let tone = match heard {
             Heard::Passed => Tone::Good,
             Heard::Found(_) => Tone::Bad,
@@ -106,22 +127,15 @@ fn table(judged: &Judged, screen: &mut Screen) -> io::Result<()> {
                 let place = finding
                     .pointer
                     .as_ref()
-                    .map(|place| format!("at \"{place}\": "))
+                    .map(|pointer| format!("{}: ", place(pointer.as_str())))
                     .unwrap_or_default();
                 screen.line(&row("", "", "", &format!("{place}{}", finding.detail)))?;
             }
         }
     }
-    screen.line("")?;
-    let tone = if judged.report.is_allow() {
-        Tone::Good
-    } else {
-        Tone::Bad
-    };
-    let verdict = screen.tint(tone, &judged.report.line());
-    screen.line(&format!("verdict: {verdict}"))?;
-    if let Some(digest) = &judged.report.digest {
-        screen.line(&format!("digest: {digest}"))?;
+    let left_out = judged.heard.iter().filter(|(_, heard)| !has_run(heard)).count();
+    if !all && left_out > 0 {
+        screen.line(&format!("{left_out} rules not run or not built; --all shows them"))?;
     }
     Ok(())
 }

@@ -47,7 +47,7 @@ impl Report {
     /// Verdict, status, code, rule and pointer in one line, absent ones left out.
     pub fn line(&self) -> String {
         let status = self.status.map(|status| status.to_string());
-        let pointer = self.pointer.as_ref().map(|pointer| format!("at \"{pointer}\""));
+        let pointer = self.pointer.as_deref().map(place);
         [
             Some(&self.verdict),
             status.as_ref(),
@@ -72,6 +72,15 @@ impl Report {
     }
 }
 
+/// Where in a message, for people.
+pub fn place(pointer: &str) -> String {
+    if pointer.is_empty() {
+        "at the root".to_owned()
+    } else {
+        format!("at \"{pointer}\"")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +94,16 @@ mod tests {
             r#"{"verdict":"allow","code":null,"rule":null,"pointer":null,"status":null,"message_id":null,"digest":null}"#
         );
         assert!(report.is_allow());
+    }
+
+    #[test]
+    fn the_whole_message_is_the_root() {
+        let finding = Finding::at(Rule::SchemaType, Pointer::root(), 0, "an object");
+        let report = Report::offline(Some(&Refusal::new(finding)), None, None);
+        assert_eq!(
+            report.line(),
+            "rejected  422  ERR_SCHEMA_VIOLATION  schema.type  at the root"
+        );
     }
 
     #[test]

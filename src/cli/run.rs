@@ -1,6 +1,6 @@
 //! `portcullis run --policy FILE`: the gate, until SIGTERM. Records go to standard output, all else to standard error.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::Exit;
@@ -44,6 +44,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
         watched: Some(Watched {
             path: arguments.policy.clone(),
             overrides,
+            notice,
         }),
         sink: Sink::stdout(),
         clock: Clock::system(),
@@ -60,4 +61,9 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
             Ok(Exit::CouldNotRun)
         }
     }
+}
+
+/// A line on standard error while the gate runs; a closed one must not stop it.
+fn notice(text: &str) {
+    drop(writeln!(io::stderr(), "portcullis: {text}"));
 }

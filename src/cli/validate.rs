@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::offline::{Bench, Judged, Means, read_message};
+use super::report::place;
 use super::screen::{Format, Screen, Tone};
 use super::{Exit, export};
 use crate::clock::Clock;
@@ -94,7 +95,7 @@ fn print(name: &str, judged: &Judged, screen: &mut Screen) -> io::Result<()> {
                 let place = finding
                     .pointer
                     .as_ref()
-                    .map(|place| format!(" at \"{place}\""))
+                    .map(|pointer| format!(" {}", place(pointer.as_str())))
                     .unwrap_or_default();
                 screen.line(&format!("  {}{place}: {}", finding.rule.id(), finding.detail))?;
             }

@@ -22,6 +22,9 @@ use crate::record::{Closing, Entry, Subject};
 /// Pages of codes, served before the routes (contract §5).
 const PROBLEMS: &str = "/.well-known/uai/problems/";
 
+/// What records call the problem pages: a name that no route of a policy can have.
+const PROBLEMS_ROUTE: &str = "_problems";
+
 /// The field by which a client and the gateway name a revision of the capability document.
 const REVISION: HeaderName = HeaderName::from_static("uai-capability-revision");
 
@@ -160,7 +163,7 @@ impl Case {
         let path = head.uri.path();
         let method = head.method.as_str();
         if let Some(name) = path.strip_prefix(PROBLEMS) {
-            self.entry.subject.route = Some("problems".to_owned());
+            self.entry.subject.route = Some(PROBLEMS_ROUTE.to_owned());
             if method != "GET" && method != "HEAD" {
                 return Err(self.wrong_method(vec!["GET".to_owned(), "HEAD".to_owned()]));
             }

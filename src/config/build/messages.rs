@@ -27,7 +27,12 @@ pub(super) fn declared(
             without(CANONICAL_KEYS, at, why, report);
             return None;
         }
-        None => return None,
+        None => {
+            // What the route takes is mistaken; its words are looked at all the same.
+            let envelopes = envelopes(raw, at, report);
+            words(raw, &envelopes, at, around, report);
+            return None;
+        }
     }
     let envelopes = envelopes(raw, at, report);
     if envelopes.contains(&Envelope::Canonical) {
@@ -42,25 +47,14 @@ pub(super) fn declared(
         }
     }
     needed("modes", at, "the route says `takes: messages`", report);
-    let ids = |list: &Option<Vec<raw::Id>>| -> Vec<String> { list.iter().flatten().map(|id| id.0.clone()).collect() };
-    let (profiles, extensions, modes) = (ids(&raw.profiles), ids(&raw.extensions), ids(&raw.modes));
-    unique(&profiles, &format!("{at}/profiles"), "profiles", report);
-    unique(&extensions, &format!("{at}/extensions"), "extensions", report);
-    unique(&modes, &format!("{at}/modes"), "modes", report);
-    let operations = ids(&raw.operations);
-    unique(&operations, &format!("{at}/operations"), "operations", report);
-    for (index, id) in raw.profiles.iter().flatten().enumerate() {
-        let pointer = format!("{at}/profiles/{index}");
-        schemas::known(id, &pointer, "profiles", around.schemas, report);
-    }
-    known_modes(&modes, &envelopes, at, around, report);
+    words(raw, &envelopes, at, around, report);
     Some(Messages {
         payload: payload(raw, &envelopes, at, around, report),
         backend_view: backend_view(raw, at, media_types, report),
-        profiles,
-        extensions,
-        modes,
-        operations,
+        profiles: ids(&raw.profiles),
+        extensions: ids(&raw.extensions),
+        modes: ids(&raw.modes),
+        operations: ids(&raw.operations),
         envelopes,
         integrity: match raw.integrity {
             None | Some(raw::Integrity::Required) => Integrity::Required,
@@ -68,6 +62,27 @@ pub(super) fn declared(
         },
         relaxed_base: raw.relax_base.unwrap_or(false),
     })
+}
+
+fn ids(list: &Option<Vec<raw::Id>>) -> Vec<String> {
+    list.iter().flatten().map(|id| id.0.clone()).collect()
+}
+
+/// Every word stands once in its list; profiles have a schema, and modes are known.
+fn words(raw: &raw::Route, envelopes: &[Envelope], at: &str, around: &Around<'_>, report: &mut Report<'_>) {
+    for (key, list) in [
+        ("profiles", &raw.profiles),
+        ("extensions", &raw.extensions),
+        ("modes", &raw.modes),
+        ("operations", &raw.operations),
+    ] {
+        unique(&ids(list), &format!("{at}/{key}"), key, report);
+    }
+    for (index, id) in raw.profiles.iter().flatten().enumerate() {
+        let pointer = format!("{at}/profiles/{index}");
+        schemas::known(id, &pointer, "profiles", around.schemas, report);
+    }
+    known_modes(&ids(&raw.modes), envelopes, at, around, report);
 }
 
 fn envelopes(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Vec<Envelope> {
@@ -145,7 +160,7 @@ fn backend_view(raw: &raw::Route, at: &str, media_types: &[String], report: &mut
 }
 
 fn needed(key: &str, at: &str, why: &str, report: &mut Report<'_>) {
-    if !report.is_written(&format!("{at}/{key}")) {
+    if report.is_missing(&format!("{at}/{key}")) {
         report.value(at, &format!("expected the key `{key}` here, as {why}"));
     }
 }

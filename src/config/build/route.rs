@@ -58,8 +58,11 @@ fn beside_each_other(raw: &[raw::Route], report: &mut Report<'_>) {
             paths && methods(route).iter().any(|method| methods(other).contains(method))
         });
         if let Some(other) = overlapping {
-            let message =
-                format!("`path`: expected a path that does not overlap /routes/{other}/path with the same method");
+            let other = match raw.get(other).and_then(|route| route.name.as_ref()) {
+                Some(name) => format!("that of route `{}`", name.0),
+                None => format!("/routes/{other}/path"),
+            };
+            let message = format!("`path`: expected a path that does not overlap {other} with the same method");
             report.value(&format!("{pointer}/path"), &message);
         }
     }
@@ -200,7 +203,7 @@ fn media_types(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Vec<Strin
             keyed.map(|text| (*text).to_owned()).collect()
         }
         (Some(Takes::Legacy), None) => {
-            if !report.is_written(&pointer) {
+            if report.is_missing(&pointer) {
                 report.value(
                     at,
                     "expected the key `content_type` here, as the route says `takes: legacy`",
@@ -239,7 +242,7 @@ fn level(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Level {
     let pointer = format!("{at}/level");
     let points = ["result_url", "result_url_field"]
         .iter()
-        .any(|key| report.is_written(&format!("{at}/{key}")));
+        .any(|key| !report.is_missing(&format!("{at}/{key}")));
     if level.answers_two_keys() && raw.takes == Some(Takes::Read) {
         report.value(
             &pointer,

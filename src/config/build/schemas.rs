@@ -5,6 +5,9 @@ use crate::config::files::Gathered;
 use crate::config::raw;
 use crate::message::profile::Schemas;
 
+/// Profiles that a mistake lists at most.
+const SHOWN: usize = 12;
+
 /// Compiles everything; `None` when a file cannot be taken.
 pub(super) fn build(raw: &raw::Policy, gathered: &Gathered, report: &mut Report<'_>) -> Option<Schemas> {
     let Ok(shipped) = Schemas::builtin() else {
@@ -60,18 +63,43 @@ pub(super) fn known(
     let Some(schemas) = schemas else { return true };
     let known = schemas.knows(&id.0);
     if !known {
-        let near = did_you_mean(&id.0, schemas.profiles());
-        report.near(pointer, &format!("`{key}`: expected a profile that has a schema"), near);
+        let profiles = schemas.profiles();
+        let near = did_you_mean(&id.0, profiles.iter().copied());
+        let list = if near.is_none() {
+            listed(&profiles)
+        } else {
+            String::new()
+        };
+        report.near(
+            pointer,
+            &format!("`{key}`: expected a profile that has a schema{list}"),
+            near,
+        );
     }
     known
+}
+
+/// The profiles that a person may choose from, as far as a line has room.
+fn listed(profiles: &[&str]) -> String {
+    let shown: Vec<String> = profiles.iter().take(SHOWN).map(|id| format!("`{id}`")).collect();
+    let rest = match profiles.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(", such as {}{rest}", shown.join(", "))
 }
 
 /// Takes the files; when one cannot be taken, leaves it out and tries the rest, so that all mistakes are seen.
 fn with_files(files: &[(String, String)], overrides: &[String], report: &mut Report<'_>) -> Option<Schemas> {
     let mut files = files.to_vec();
+    // A profile whose file is not there, or was refused, is told already.
+    let named = |files: &[(String, String)]| -> Vec<String> {
+        let has_file = |id: &&String| files.iter().any(|(profile, _)| profile == *id);
+        overrides.iter().filter(has_file).cloned().collect()
+    };
     let mut whole = true;
     loop {
-        match Schemas::with(&files, overrides) {
+        match Schemas::with(&files, &named(&files)) {
             Ok(schemas) => return whole.then_some(schemas),
             Err(error) => {
                 whole = false;

@@ -3,13 +3,15 @@
 pub(super) mod shape;
 
 use super::mistake::Mistake;
-use super::tree::{Node, Place};
+use super::tree::{Node, Place, escape, shown};
 
 /// Collects mistakes and warnings about one file.
 pub(super) struct Report<'a> {
     tree: &'a Node,
     mistakes: Vec<Mistake>,
     warnings: Vec<Mistake>,
+    /// Pointers of keys that an unknown key beside them was probably meant to be.
+    meant: Vec<String>,
 }
 
 impl<'a> Report<'a> {
@@ -19,6 +21,7 @@ impl<'a> Report<'a> {
             tree,
             mistakes,
             warnings: Vec::new(),
+            meant: Vec::new(),
         }
     }
 
@@ -39,6 +42,13 @@ impl<'a> Report<'a> {
         self.mistakes.push(mistake(place, pointer, message, suggestion));
     }
 
+    /// An unknown key, perhaps with the known one that was meant; that one is then not missed as well.
+    pub fn unknown_key(&mut self, parent: &str, name: &str, near: Option<String>) {
+        self.meant.extend(near.iter().map(|key| format!("{parent}/{key}")));
+        let pointer = format!("{parent}/{}", escape(name));
+        self.key(&pointer, &format!("unknown key `{}`", shown(name)), near);
+    }
+
     /// A mistake in an option of the command line.
     pub fn option(&mut self, option: &str, message: &str) {
         let place = Place { line: 0, column: 0 };
@@ -57,6 +67,11 @@ impl<'a> Report<'a> {
         self.tree.find(pointer).is_some()
     }
 
+    /// Whether a key is absent, and no unknown key beside it was probably meant to be it.
+    pub fn is_missing(&self, pointer: &str) -> bool {
+        !self.is_written(pointer) && !self.meant.iter().any(|meant| meant == pointer)
+    }
+
     /// Every mistake and every warning, each in file order.
     pub fn finish(mut self) -> (Vec<Mistake>, Vec<Mistake>) {
         for list in [&mut self.mistakes, &mut self.warnings] {
@@ -67,7 +82,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The word of a list that is near another, if one is.
+/// The word of a list that is near another, if one is; of several as near, the first of the alphabet.
 pub(super) fn did_you_mean<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<String> {
     words
         .into_iter()

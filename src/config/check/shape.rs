@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Report, did_you_mean};
 use crate::config::raw;
-use crate::config::tree::{Node, escape, shown};
+use crate::config::tree::{Node, escape};
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(raw::schema);
 
@@ -29,7 +29,11 @@ pub(in crate::config) fn check(tree: &Node, report: &mut Report<'_>) -> Value {
                 bad: &mut bad,
                 broken: &broken,
             };
-            validator.iter_errors(&json).for_each(|error| shape.take(&error));
+            // Unknown keys first: one that was probably meant to be a required one speaks for both.
+            let (unknown, others): (Vec<_>, Vec<_>) = validator
+                .iter_errors(&json)
+                .partition(|error| matches!(error.kind(), ValidationErrorKind::AdditionalProperties { .. }));
+            unknown.iter().chain(&others).for_each(|error| shape.take(error));
         }
         None => {
             report.value(
@@ -67,17 +71,18 @@ impl Shape<'_, '_> {
         match error.kind() {
             ValidationErrorKind::AdditionalProperties { unexpected } => {
                 let known = self.known(error);
+                let missing = self.missing(error);
                 for name in unexpected {
-                    let pointer = format!("{at}/{}", escape(name));
-                    let near = did_you_mean(name, known.iter().map(String::as_str));
-                    self.report
-                        .key(&pointer, &format!("unknown key `{}`", shown(name)), near);
-                    self.bad.push(pointer);
+                    let near = near_key(name, &known, &missing);
+                    self.report.unknown_key(at, name, near);
+                    self.bad.push(format!("{at}/{}", escape(name)));
                 }
             }
             ValidationErrorKind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
-                self.report.value(at, &format!("expected the key `{name}` here"));
+                if self.report.is_missing(&format!("{at}/{name}")) {
+                    self.report.value(at, &format!("expected the key `{name}` here"));
+                }
             }
             ValidationErrorKind::AnyOf { context } => match fitting(at, context) {
                 // A mistake inside the alternative is told as such; one of the value itself names all alternatives.
@@ -165,11 +170,42 @@ impl Shape<'_, '_> {
             .collect()
     }
 
+    /// Keys that the mapping has to have and has not.
+    fn missing(&self, error: &ValidationError<'_>) -> Vec<String> {
+        let required = self.parent(error).and_then(|schema| schema.get("required"));
+        required
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .chain(needed_with(error.instance()).iter().copied())
+            .filter(|name| error.instance().get(name).is_none())
+            .map(str::to_owned)
+            .collect()
+    }
+
     /// The schema that holds the failing keyword.
     fn parent(&self, error: &ValidationError<'_>) -> Option<&Value> {
         let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
         self.schema.pointer(parent)
     }
+}
+
+/// Keys that a route usually needs because of what it takes; the schema does not know of that.
+fn needed_with(route: &Value) -> &'static [&'static str] {
+    match route.get("takes").and_then(Value::as_str) {
+        Some("messages") => &["profiles", "modes"],
+        Some("legacy") => &["content_type"],
+        Some(_) | None => &[],
+    }
+}
+
+/// The key that was perhaps meant; of several as near, one that is missing.
+fn near_key(name: &str, known: &[String], missing: &[String]) -> Option<String> {
+    let near = did_you_mean(name, known.iter().map(String::as_str))?;
+    let distance = |key: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &key.to_lowercase());
+    let missing = missing.iter().filter(|key| distance(key) <= distance(&near)).min();
+    Some(missing.cloned().unwrap_or(near))
 }
 
 /// The word of an enumeration that was perhaps meant.

@@ -61,13 +61,13 @@ fn dispatch(asked: &Asked<'_>) -> Option<String> {
     asked.policy.dispatch_url().filter(|_url| here != there)
 }
 
-/// A 401 always carries a challenge. `algs` is empty: this version verifies no signature.
+/// A 401 always carries a challenge. It names no algorithms, as this version verifies no signature.
 fn challenge(rule: Rule, asked: &Asked<'_>) -> String {
     let realm = asked.policy.agent.ids.first().map_or("", String::as_str);
     if matches!(rule.code(), Code::Unauthenticated) {
         format!("Bearer realm=\"{realm}\", error=\"invalid_token\"")
     } else {
-        format!("UAI-Signature realm=\"{realm}\", algs=\"\"")
+        format!("UAI-Signature realm=\"{realm}\"")
     }
 }
 

@@ -257,7 +257,7 @@ fn fields_follow_the_status() {
         (
             Rule::SignatureAbsent,
             "www-authenticate",
-            r#"UAI-Signature realm="agt_runtime.consumer", algs="""#,
+            r#"UAI-Signature realm="agt_runtime.consumer""#,
         ),
         (
             Rule::AuthToken,

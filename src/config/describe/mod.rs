@@ -1,12 +1,14 @@
 //! The effective policy as `portcullis check` shows it: every value that is in force, also where the file says nothing.
 
-use std::io::{self, Write};
+mod text;
+
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::Config;
-use crate::policy::{BackendView, Body, Integrity, Payload, Policy, Route};
+use crate::policy::{BackendView, Body, Integrity, Payload, Policy, Route, Vocabulary};
 
 /// The effective policy; serialises for `--output json`.
 #[derive(Debug, Serialize)]
@@ -21,8 +23,8 @@ pub struct Effective {
     pub listen: String,
     /// Address of the admin listener.
     pub admin: String,
-    /// Whether the gate speaks TLS.
-    pub tls: bool,
+    /// Certificate and key of the gate; absent speaks plain text.
+    pub tls: Option<TlsFiles>,
     /// `required` or `best_effort`.
     pub ledger: &'static str,
     /// Where admitted requests go.
@@ -33,6 +35,10 @@ pub struct Effective {
     pub public_url: Option<String>,
     /// Hosts answered for; empty answers any.
     pub public_hosts: Vec<String>,
+    /// Origins that a `result_url_field` may point to.
+    pub public_origins: Vec<String>,
+    /// Words that the policy adds to the shipped ones, by the name of their key.
+    pub vocabulary: BTreeMap<&'static str, Vec<String>>,
     /// Sizes, counts and durations by the name of their key; sizes in bytes, durations as text.
     pub limits: Vec<Limit>,
     /// SHA-256 of the capability document that this policy makes.
@@ -49,6 +55,15 @@ pub struct Effective {
     pub routes: Vec<EffectiveRoute>,
 }
 
+/// Where certificate and key are read, as PEM.
+#[derive(Debug, Serialize)]
+pub struct TlsFiles {
+    /// Certificate chain.
+    pub certificate: String,
+    /// Private key.
+    pub key: String,
+}
+
 /// Actions that ask for a person.
 #[derive(Debug, Serialize)]
 pub struct ReviewActions {
@@ -63,8 +78,11 @@ pub struct ReviewActions {
 pub struct Limit {
     /// Key of the policy file, such as `limits.body`.
     pub key: &'static str,
-    /// Value in force.
+    /// Value in force; a size in bytes.
     pub value: String,
+    /// The value for people: a size in the largest unit that is whole.
+    #[serde(skip)]
+    shown: String,
 }
 
 /// One route in force.
@@ -100,6 +118,8 @@ pub struct EffectiveRoute {
     pub operations: Vec<String>,
     /// `required` or `declared`, on a route that takes messages.
     pub integrity: Option<&'static str>,
+    /// Whether some profiles may leave out three members, on a route that takes messages.
+    pub relax_base: Option<bool>,
     /// Whether an idempotency key is required.
     pub idempotency: bool,
     /// Body bound in bytes; absent for a read.
@@ -112,6 +132,12 @@ pub struct EffectiveRoute {
     pub pass_credentials: Vec<String>,
     /// Whether bodies of the backend's 5xx answers are passed on.
     pub pass_error_bodies: bool,
+    /// Shown where a person must decide.
+    pub human_review_url: Option<String>,
+    /// What a two-key `ok` points to.
+    pub result_url: Option<String>,
+    /// Pointer to that URL in the backend's answer.
+    pub result_url_field: Option<String>,
 }
 
 /// A profile and its schema.
@@ -132,7 +158,10 @@ pub fn describe(config: &Config) -> Effective {
         agent_label: policy.agent.label.clone(),
         listen: server.listen.to_string(),
         admin: server.admin.to_string(),
-        tls: server.tls.is_some(),
+        tls: server.tls.as_ref().map(|tls| TlsFiles {
+            certificate: tls.certificate.display().to_string(),
+            key: tls.key.display().to_string(),
+        }),
         ledger: if server.ledger_required {
             "required"
         } else {
@@ -142,6 +171,8 @@ pub fn describe(config: &Config) -> Effective {
         backend_protocol: if policy.backend.h2c { "h2c" } else { "http1" },
         public_url: policy.public_url.clone(),
         public_hosts: policy.public_hosts.clone(),
+        public_origins: policy.public_origins.clone(),
+        vocabulary: added(&policy.vocabulary),
         limits: limits(policy),
         capability_revision: policy.capability_revision.clone(),
         dispatch_route: policy.dispatch_route.clone(),
@@ -152,120 +183,6 @@ pub fn describe(config: &Config) -> Effective {
         },
         removed_headers: policy.removed_headers.clone(),
         routes: policy.routes.iter().map(|one| route(one, policy)).collect(),
-    }
-}
-
-impl Effective {
-    /// A table for people.
-    ///
-    /// # Errors
-    /// Only those of the writer.
-    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "revision  {}", self.revision)?;
-        writeln!(out, "declared  {}", self.capability_revision)?;
-        writeln!(out, "agent     {} ({})", self.agent_ids.join(", "), self.agent_label)?;
-        let tls = if self.tls { "TLS" } else { "plain text" };
-        writeln!(
-            out,
-            "listen    {} ({tls}), admin {}, ledger {}",
-            self.listen, self.admin, self.ledger
-        )?;
-        writeln!(out, "backend   {} ({})", self.backend, self.backend_protocol)?;
-        if let Some(url) = &self.public_url {
-            writeln!(out, "public    {url}")?;
-        }
-        if !self.public_hosts.is_empty() {
-            writeln!(out, "hosts     {}", self.public_hosts.join(", "))?;
-        }
-        if let Some(route) = &self.dispatch_route {
-            writeln!(out, "dispatch  {route}")?;
-        }
-        if !self.hold.is_empty() {
-            writeln!(out, "hold also {}", self.hold.join(", "))?;
-        }
-        let actions = &self.review_actions;
-        let actions = [actions.execution.join(", "), actions.credential.join(", ")].join(", ");
-        writeln!(out, "review    {actions}")?;
-        if !self.removed_headers.is_empty() {
-            writeln!(out, "removed   {}", self.removed_headers.join(", "))?;
-        }
-        writeln!(out)?;
-        self.write_routes(out)?;
-        for route in &self.routes {
-            route.write(out)?;
-        }
-        writeln!(out, "\nlimits")?;
-        for limit in &self.limits {
-            writeln!(out, "  {:<24} {}", limit.key, limit.value)?;
-        }
-        Ok(())
-    }
-
-    fn write_routes(&self, out: &mut impl Write) -> io::Result<()> {
-        let head = ["route", "method", "path", "takes", "mode", "level", "body", "deadline"].map(str::to_owned);
-        let rows: Vec<[String; 8]> = std::iter::once(head)
-            .chain(self.routes.iter().map(EffectiveRoute::row))
-            .collect();
-        let mut widths = [0_usize; 8];
-        for row in &rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
-            }
-        }
-        for row in &rows {
-            let cells: Vec<String> = row
-                .iter()
-                .zip(widths)
-                .map(|(cell, width)| format!("{cell:<width$}"))
-                .collect();
-            writeln!(out, "{}", cells.join("  ").trim_end())?;
-        }
-        Ok(())
-    }
-}
-
-impl EffectiveRoute {
-    fn row(&self) -> [String; 8] {
-        [
-            self.name.clone(),
-            self.methods.join(","),
-            self.path.clone(),
-            self.takes.to_owned(),
-            self.mode.to_owned(),
-            self.level.to_owned(),
-            self.body.map_or("-".to_owned(), |bytes| bytes.to_string()),
-            self.deadline.clone(),
-        ]
-    }
-
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "\n{}", self.name)?;
-        let mut line = |key: &str, list: &[String]| {
-            if list.is_empty() {
-                return Ok(());
-            }
-            writeln!(out, "  {key:<13} {}", list.join(", "))
-        };
-        let profiles: Vec<String> = self.profiles.iter().map(|profile| profile.id.clone()).collect();
-        let envelopes: Vec<String> = self.envelopes.iter().map(|name| (*name).to_owned()).collect();
-        line("envelopes", &envelopes)?;
-        line("payload", &self.payload.clone().into_iter().collect::<Vec<_>>())?;
-        line("profiles", &profiles)?;
-        line("extensions", &self.extensions)?;
-        line("modes", &self.modes)?;
-        line("operations", &self.operations)?;
-        line(
-            "integrity",
-            &self.integrity.map(str::to_owned).into_iter().collect::<Vec<_>>(),
-        )?;
-        line("content types", &self.media_types)?;
-        let key = if self.idempotency { "required" } else { "none" };
-        line("idempotency", &[key.to_owned()])?;
-        match &self.forward_headers {
-            Some(names) => line("headers", names)?,
-            None => line("headers", &["all but the removed and consumed ones".to_owned()])?,
-        }
-        line("credentials", &self.pass_credentials)
     }
 }
 
@@ -310,46 +227,89 @@ fn route(route: &Route, policy: &Policy) -> EffectiveRoute {
             Integrity::Required => "required",
             Integrity::Declared => "declared",
         }),
+        relax_base: messages.map(|messages| messages.relaxed_base),
         idempotency: route.idempotency_required,
         body: (!route.is_read()).then_some(route.body_limit),
         deadline: text(route.deadline),
         forward_headers: route.forward_headers.clone(),
         pass_credentials: route.pass_credentials.clone(),
         pass_error_bodies: route.pass_error_bodies,
+        human_review_url: route.human_review_url.clone(),
+        result_url: route.result_url.as_ref().and_then(|url| url.fixed.clone()),
+        result_url_field: route.result_url.as_ref().and_then(|url| url.field.clone()),
     }
+}
+
+/// The words of a vocabulary that are not shipped, without the keys that have none.
+fn added(vocabulary: &Vocabulary) -> BTreeMap<&'static str, Vec<String>> {
+    let shipped = Vocabulary::default();
+    [
+        ("party_type", &vocabulary.party_type, shipped.party_type),
+        ("mode", &vocabulary.mode, shipped.mode),
+        ("delivery_mode", &vocabulary.delivery_mode, shipped.delivery_mode),
+        ("priority", &vocabulary.priority, shipped.priority),
+        ("lifecycle", &vocabulary.lifecycle, shipped.lifecycle),
+        ("channel", &vocabulary.channel, shipped.channel),
+        ("auth_scheme", &vocabulary.auth_scheme, shipped.auth_scheme),
+    ]
+    .into_iter()
+    .map(|(key, words, shipped)| {
+        let added = words.iter().filter(|word| !shipped.contains(word)).cloned().collect();
+        (key, added)
+    })
+    .filter(|(_, words): &(_, Vec<String>)| !words.is_empty())
+    .collect()
 }
 
 fn limits(policy: &Policy) -> Vec<Limit> {
     let (limits, json) = (&policy.limits, &policy.json);
     let (deadlines, freshness) = (&policy.deadlines, &policy.freshness);
-    [
-        ("limits.body", limits.body.to_string()),
-        ("limits.answer", limits.answer.to_string()),
-        ("limits.header_bytes", limits.header_bytes.to_string()),
-        ("limits.header_count", limits.header_count.to_string()),
-        ("limits.target", limits.target.to_string()),
-        ("limits.connections", limits.connections.to_string()),
-        ("limits.in_flight", limits.in_flight.to_string()),
-        ("json.depth", json.depth.to_string()),
-        ("json.string", json.string.to_string()),
-        ("json.members", json.members.to_string()),
-        ("json.elements", json.elements.to_string()),
-        ("json.values", json.values.to_string()),
-        ("deadlines.head", text(deadlines.head)),
-        ("deadlines.body", text(deadlines.body)),
-        ("deadlines.backend", text(deadlines.backend)),
-        ("deadlines.idle", text(deadlines.idle)),
-        ("deadlines.drain", text(deadlines.drain)),
-        ("freshness.window", text(freshness.window)),
-        ("freshness.skew", text(freshness.skew)),
-        (
-            "freshness.max_lifetime",
-            freshness.max_lifetime.map_or("none".to_owned(), text),
-        ),
-    ]
-    .into_iter()
-    .map(|(key, value)| Limit { key, value })
-    .collect()
+    let sizes = [
+        ("limits.body", limits.body),
+        ("limits.answer", limits.answer),
+        ("limits.header_bytes", limits.header_bytes),
+        ("limits.target", limits.target),
+        ("json.string", json.string),
+    ];
+    let counts = [
+        ("limits.header_count", limits.header_count),
+        ("limits.connections", limits.connections),
+        ("limits.in_flight", limits.in_flight),
+        ("json.depth", json.depth),
+        ("json.members", json.members),
+        ("json.elements", json.elements),
+        ("json.values", json.values),
+    ];
+    let times = [
+        ("deadlines.head", Some(deadlines.head)),
+        ("deadlines.body", Some(deadlines.body)),
+        ("deadlines.backend", Some(deadlines.backend)),
+        ("deadlines.idle", Some(deadlines.idle)),
+        ("deadlines.drain", Some(deadlines.drain)),
+        ("freshness.window", Some(freshness.window)),
+        ("freshness.skew", Some(freshness.skew)),
+        ("freshness.max_lifetime", freshness.max_lifetime),
+    ];
+    let limit = |key, value: String, shown| Limit { key, value, shown };
+    let sizes = sizes.map(|(key, bytes)| limit(key, bytes.to_string(), size(bytes)));
+    let counts = counts.map(|(key, count)| limit(key, count.to_string(), count.to_string()));
+    let times = times.map(|(key, time)| {
+        let value = time.map_or("none".to_owned(), text);
+        limit(key, value.clone(), value)
+    });
+    let mut limits: Vec<Limit> = sizes.into_iter().chain(counts).chain(times).collect();
+    limits.sort_by_key(|limit| limit.key.split('.').next());
+    limits
+}
+
+/// A size in the largest unit of the policy file that is whole.
+fn size(bytes: usize) -> String {
+    const UNITS: [(usize, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    UNITS
+        .into_iter()
+        .find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit))
+        .and_then(|(unit, name)| Some(format!("{}{name}", bytes.checked_div(unit)?)))
+        .unwrap_or_else(|| format!("{bytes}B"))
 }
 
 /// A duration as the policy file writes it.
@@ -358,5 +318,27 @@ fn text(duration: Duration) -> String {
         format!("{}s", duration.as_secs())
     } else {
         format!("{}ms", duration.as_millis())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_is_shown_as_the_policy_file_writes_it() {
+        let table = [
+            (1, "1B"),
+            (1023, "1023B"),
+            (1024, "1KiB"),
+            (1025, "1025B"),
+            (262_144, "256KiB"),
+            (1_048_576, "1MiB"),
+            (1_572_864, "1536KiB"),
+            (1 << 30, "1GiB"),
+        ];
+        for (bytes, shown) in table {
+            assert_eq!(size(bytes), shown);
+        }
     }
 }
