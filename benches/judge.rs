@@ -122,8 +122,8 @@ fn filled(kib: usize, element: &Value) -> Vec<u8> {
         "validation_evidence",
         "skipped_checks",
     ];
-    let length = element.to_string().len().saturating_add(1);
-    let count = kib.saturating_sub(3).saturating_mul(1024) / length / names.len();
+    let list = element.to_string().len().saturating_add(1).saturating_mul(names.len());
+    let count = kib.saturating_sub(3).saturating_mul(1024).checked_div(list).unwrap();
     let mut message = report();
     for name in names {
         *message.pointer_mut(&format!("/body/{name}")).unwrap() = json!(vec![element; count]);

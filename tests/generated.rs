@@ -5,7 +5,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::wildcard_enum_match_arm,
     reason = "a test that fails is a test"
 )]
 

@@ -1,5 +1,7 @@
 //! Where a finding stands: a pointer that may be printed, and the byte offset that orders it (contract §4, §5).
 
+use std::borrow::Cow;
+
 use super::Input;
 use crate::contract::{Finding, Pointer, Rule};
 use crate::message::json::{Kind, Node};
@@ -29,7 +31,7 @@ fn locate(root: &Node<'_>, pointer: &Pointer) -> (Pointer, Option<usize>) {
     let mut is_safe = true;
     let mut place = Some((root, root.span.start));
     for part in pointer.as_str().split('/').skip(1) {
-        let name = part.replace("~1", "/").replace("~0", "~");
+        let name = unescaped(part);
         let is_index = place.is_some_and(|(node, _)| node.elements().is_some());
         is_safe = is_safe && (is_index || secrets::is_safe_name(&name));
         if is_safe {
@@ -38,6 +40,22 @@ fn locate(root: &Node<'_>, pointer: &Pointer) -> (Pointer, Option<usize>) {
         place = place.and_then(|(node, _)| step(node, &name));
     }
     (shown, place.map(|(_, at)| at))
+}
+
+/// The offset of the member or element that a pointer leads to.
+pub(super) fn offset(root: &Node<'_>, pointer: &Pointer) -> Option<usize> {
+    let mut parts = pointer.as_str().split('/').skip(1);
+    let found = parts.try_fold((root, root.span.start), |(node, _), part| step(node, &unescaped(part)));
+    found.map(|(_, at)| at)
+}
+
+/// A name in a pointer as it is in the document.
+fn unescaped(part: &str) -> Cow<'_, str> {
+    if part.contains('~') {
+        part.replace("~1", "/").replace("~0", "~").into()
+    } else {
+        part.into()
+    }
 }
 
 fn step<'n, 'a>(node: &'n Node<'a>, name: &str) -> Option<(&'n Node<'a>, usize)> {
@@ -71,6 +89,11 @@ mod tests {
         for (pointer, shown, offset) in table {
             let found = locate(&root, &Pointer::from_rfc6901(pointer));
             assert_eq!(found, (Pointer::from_rfc6901(shown), offset), "{pointer}");
+            assert_eq!(
+                super::offset(&root, &Pointer::from_rfc6901(pointer)),
+                offset,
+                "{pointer}"
+            );
         }
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
         Envelope::Canonical => input.policy.schemas.violations(input.message),
         Envelope::Delivery => delivery(input),
     };
-    let mut found: Vec<Finding> = violations
+    let mut found: Vec<Finding> = earliest(root, violations)
         .iter()
         .map(|violation| of_violation(root, violation))
         .filter(|finding| !(relaxed && is_missing_relaxed(finding)))
@@ -66,6 +66,28 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
         agent_is_source(input, &mut found);
     }
     findings.append(&mut found);
+}
+
+/// More than an answer tells, also when the members that a route relaxes are taken away.
+const TOLD: usize = 32;
+
+/// The violations that can be told: the first in document order. A message may have as many faults as it has values, and
+/// making a finding of each would cost more than reading it.
+fn earliest(root: &Node<'_>, violations: Vec<Violation>) -> Vec<Violation> {
+    if violations.len() <= TOLD {
+        return violations;
+    }
+    let at = |violation: &Violation| match &violation.fault {
+        Fault::Missing(_) => None,
+        Fault::Undeclared(name) => place::offset(root, &violation.place.member(name)),
+        Fault::Type(_) | Fault::Format(_) | Fault::Value(_) => place::offset(root, &violation.place),
+    };
+    let mut placed: Vec<(usize, Violation)> = violations
+        .into_iter()
+        .map(|violation| (at(&violation).unwrap_or(usize::MAX), violation))
+        .collect();
+    placed.sort_by_key(|(at, _)| *at);
+    placed.into_iter().take(TOLD).map(|(_, violation)| violation).collect()
 }
 
 /// A delivery envelope, and its payload as the route says; a route that says nothing lets no payload pass.
@@ -213,6 +235,22 @@ fn is_at(finding: &Finding, pointer: &str) -> bool {
 mod tests {
     use super::super::testing::{Case, Row, delivery, found, rules_found};
     use super::*;
+
+    #[test]
+    fn of_many_faults_the_first_in_the_document_are_kept() {
+        let many = format!("[{}]", vec!["1"; 500].join(","));
+        let findings = found(check, |case| {
+            case.set("/body/risks", &many);
+            case.set("/body/tests_run", &many);
+            case.set("/approved_by", "1");
+            case.remove("/body/summary");
+        });
+        let all: Vec<usize> = findings.iter().filter_map(|finding| finding.at).collect();
+        assert_eq!(all.len(), TOLD);
+        assert!(all.is_sorted());
+        let pointer = |index: usize| findings[index].pointer.as_ref().unwrap().as_str();
+        assert_eq!((pointer(0), pointer(31)), ("/approved_by", "/body/risks/30"));
+    }
 
     #[test]
     fn table() {
