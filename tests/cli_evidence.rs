@@ -151,8 +151,9 @@ fn explain_tells_the_rules_in_contract_order_with_stage_and_section() {
     let text = stdout(&output);
     let told: Vec<[&str; 3]> = text
         .lines()
+        .skip_while(|line| !line.starts_with("stage"))
         .skip(1)
-        .take_while(|line| !line.is_empty())
+        .take_while(|line| !line.starts_with("note:"))
         .map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
             [words[0], words[1], words[2]]

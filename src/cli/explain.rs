@@ -19,9 +19,9 @@ use crate::decide::Heard;
 pub struct Arguments {
     /// The message file; `-` is standard input.
     message: PathBuf,
-    /// Print the rules that were not run or are not built too; `--output json` always does.
+    /// Print only the rules that ran; `--output json` always prints every rule.
     #[arg(long)]
-    all: bool,
+    brief: bool,
     #[command(flatten)]
     means: Means,
 }
@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
     let judged = bench.judge(&bytes);
     match screen.format {
         Format::Json => screen.json(&explanation(&judged))?,
-        Format::Text => told(&judged, arguments.all, screen)?,
+        Format::Text => told(&judged, arguments.brief, screen)?,
     }
     for note in &judged.notes {
         screen.note(&format!("note: {}", note.text))?;
@@ -96,7 +96,7 @@ fn finding(finding: &Finding) -> Value {
 }
 
 /// The verdict first, then the rules behind it.
-fn told(judged: &Judged, all: bool, screen: &mut Screen) -> io::Result<()> {
+fn told(judged: &Judged, brief: bool, screen: &mut Screen) -> io::Result<()> {
     let tone = if judged.report.is_allow() {
         Tone::Good
     } else {
@@ -108,13 +108,13 @@ fn told(judged: &Judged, all: bool, screen: &mut Screen) -> io::Result<()> {
         screen.line(&format!("digest: {digest}"))?;
     }
     screen.line("")?;
-    table(judged, all, screen)
+    table(judged, brief, screen)
 }
 
-fn table(judged: &Judged, all: bool, screen: &mut Screen) -> io::Result<()> {
+fn table(judged: &Judged, brief: bool, screen: &mut Screen) -> io::Result<()> {
     screen.line(&row("stage", "rule", "section", "outcome"))?;
     let has_run = |heard: &Heard| matches!(heard, Heard::Passed | Heard::Found(_));
-    for (rule, heard) in judged.heard.iter().filter(|(_, heard)| all || has_run(heard)) {
+    for (rule, heard) in judged.heard.iter().filter(|(_, heard)| !brief || has_run(heard)) {
         let tone = match heard {
             Heard::Passed => Tone::Good,
             Heard::Found(_) => Tone::Bad,
@@ -134,8 +134,8 @@ fn table(judged: &Judged, all: bool, screen: &mut Screen) -> io::Result<()> {
         }
     }
     let left_out = judged.heard.iter().filter(|(_, heard)| !has_run(heard)).count();
-    if !all && left_out > 0 {
-        screen.line(&format!("{left_out} rules not run or not built; --all shows them"))?;
+    if brief && left_out > 0 {
+        screen.line(&format!("{left_out} rules not run or not built"))?;
     }
     Ok(())
 }
