@@ -1,6 +1,5 @@
 //! The words that make a claim, and how a sentence is searched for them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -84,10 +83,10 @@ impl Words {
             return None;
         }
         let text = normal(text);
-        if !text.trim().contains(' ') {
+        if !text.trim().contains(' ') || !self.parts(&text).may_claim() {
             return None;
         }
-        sentences(&text).find_map(|sentence| self.in_sentence(sentence))
+        sentences(&text).find_map(|sentence| self.parts(sentence).claim(&self.objects))
     }
 
     /// Whether a text speaks of agents as selves. Negated words count too: a person has to read them.
@@ -95,20 +94,45 @@ impl Words {
         self.widening.find(&normal(text)).next().is_some()
     }
 
-    fn in_sentence(&self, sentence: &str) -> Option<Claim<'_>> {
-        let (mut subject, mut verb, mut negator) = (false, false, false);
-        let mut object: Option<usize> = None;
-        for part in self.claims.find(sentence) {
+    fn parts(&self, text: &str) -> Parts {
+        let mut parts = Parts::default();
+        for part in self.claims.find(text) {
             match part {
-                Part::Phrase => return Some(Claim::Phrase),
-                Part::Subject => subject = true,
-                Part::Verb => verb = true,
-                Part::Negator => negator = true,
-                Part::Object(group) => object = Some(object.map_or(group, |first| first.min(group))),
+                Part::Phrase => parts.phrase = true,
+                Part::Subject => parts.subject = true,
+                Part::Verb => parts.verb = true,
+                Part::Negator => parts.negator = true,
+                Part::Object(group) => parts.object = Some(parts.object.map_or(group, |first| first.min(group))),
             }
         }
-        let claimed = object.filter(|_| subject && verb && !negator)?;
-        self.objects.get(claimed).map(|object| Claim::Of(object))
+        parts
+    }
+}
+
+/// What a text has of a claim.
+#[derive(Debug, Default)]
+struct Parts {
+    phrase: bool,
+    subject: bool,
+    verb: bool,
+    negator: bool,
+    /// The first group of objects.
+    object: Option<usize>,
+}
+
+impl Parts {
+    /// Whether a sentence of such a text can be a claim; most texts cannot, and are not parted.
+    const fn may_claim(&self) -> bool {
+        self.phrase || (self.subject && self.verb && self.object.is_some())
+    }
+
+    /// The claim of such a sentence.
+    fn claim<'w>(&self, objects: &'w [String]) -> Option<Claim<'w>> {
+        if self.phrase {
+            return Some(Claim::Phrase);
+        }
+        let claimed = self.object.filter(|_| self.may_claim() && !self.negator)?;
+        objects.get(claimed).map(|object| Claim::Of(object))
     }
 }
 
@@ -152,24 +176,14 @@ fn may_name_a_subject(text: &str) -> bool {
 
 /// NFKC in lower case, blanks of any kind as one space, one kind of apostrophe, and nothing that cannot be seen.
 fn normal(text: &str) -> String {
-    let text: Cow<'_, str> = if text.is_ascii() {
-        text.into()
-    } else {
-        text.nfkc().collect::<String>().into()
-    };
     let mut out = String::with_capacity(text.len());
-    for character in text.chars().flat_map(char::to_lowercase) {
-        match character {
-            unseen if is_ignorable(unseen) => {}
-            '\u{2019}' | '\u{2bc}' => out.push('\''),
-            '\u{2010}' | '\u{2011}' => out.push('-'),
-            blank if blank.is_whitespace() => {
-                if !out.ends_with(' ') {
-                    out.push(' ');
-                }
-            }
-            other => out.push(other),
-        }
+    if text.is_ascii() {
+        text.bytes()
+            .for_each(|byte| add(char::from(byte.to_ascii_lowercase()), &mut out));
+    } else {
+        text.nfkc()
+            .flat_map(char::to_lowercase)
+            .for_each(|character| add(character, &mut out));
     }
     out
 }
@@ -196,6 +210,20 @@ const fn is_ignorable(character: char) -> bool {
             | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}'
     )
+}
+
+fn add(character: char, out: &mut String) {
+    match character {
+        unseen if is_ignorable(unseen) => {}
+        '\u{2019}' | '\u{2bc}' => out.push('\''),
+        '\u{2010}' | '\u{2011}' => out.push('-'),
+        blank if blank.is_whitespace() => {
+            if !out.ends_with(' ') {
+                out.push(' ');
+            }
+        }
+        other => out.push(other),
+    }
 }
 
 /// A sentence ends at `.`, `!`, `?` or `;` before a blank or the end, so that `uaix.org` is one word.
