@@ -36,6 +36,7 @@ mod summary;
 #[cfg(test)]
 pub(crate) mod testing;
 mod texts;
+mod unseen;
 mod workflow;
 
 use crate::contract::{Finding, Rule, Stage};
