@@ -4,7 +4,7 @@
 //! no log and no state (ARCHITECTURE, invariant 3).
 
 mod action;
-mod addressing;
+pub mod addressing;
 mod blocker;
 mod channel;
 mod claims;
