@@ -102,6 +102,15 @@ fn the_export_of_a_refused_message_is_valid_and_names_every_finding() {
     );
 }
 
+#[test]
+fn the_export_goes_to_no_group() {
+    let mut message = report();
+    message["source"]["id"] = json!("urn:group:x");
+    message["provenance"]["agent_id"] = json!("urn:group:x");
+    let (export, _) = exported(&message.to_string());
+    assert_eq!(export["target"]["id"], export["source"]["id"]);
+}
+
 /// What a finding says about a message must not be what the next reader refuses.
 #[test]
 fn the_export_may_tell_of_what_no_message_may_say() {

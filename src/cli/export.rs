@@ -13,6 +13,7 @@ use crate::contract::{Finding, Rule};
 use crate::decide::Heard;
 use crate::message::canonical::sha256_hex;
 use crate::policy::Policy;
+use crate::rules::addressing::is_several;
 
 /// Who says it, where no policy names an agent.
 const SELF: &str = "portcullis";
@@ -25,7 +26,9 @@ pub fn message(judged: &Judged, bytes: &[u8], policy: &Policy, clock: &Clock) ->
 fn envelope(judged: &Judged, bytes: &[u8], policy: &Policy, clock: &Clock) -> Value {
     let id = clock.id();
     let agent = policy.agent.ids.first().map_or(SELF, String::as_str);
-    let receiver = judged.sender.as_deref().unwrap_or(agent);
+    // A sender whose name stands for a group can be sent nothing.
+    let sender = judged.sender.as_deref().filter(|sender| !is_several(sender));
+    let receiver = sender.unwrap_or(agent);
     json!({
         "uai_version": "1.0",
         "profile": "uai.conformance.result.v1",

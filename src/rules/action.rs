@@ -2,7 +2,8 @@
 //!
 //! # What it checks
 //! `action_type` of an agent message and `intent` of an intent request are none of the policy's `review_actions`. Case
-//! does not matter, and a blank, `-` or `.` counts as `_`.
+//! does not matter, a blank, `-` or `.`
+//! counts as `_`, and what cannot be seen does not count.
 //!
 //! # Why
 //! A message is a wish. One that runs something or judges a credential must not become an order on its way.
@@ -18,6 +19,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::unseen::is_ignorable;
 use super::{Input, place};
 use crate::contract::{Finding, Rule};
 
@@ -45,9 +47,10 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// NFKC in lower case, with one way to part words.
+/// NFKC in lower case, with one way to part words and nothing that cannot be seen.
 fn normal(word: &str) -> String {
-    let letters = word.trim().nfkc().flat_map(char::to_lowercase);
+    let seen: String = word.nfkc().filter(|letter| !is_ignorable(*letter)).collect();
+    let letters = seen.trim().chars().flat_map(char::to_lowercase);
     letters
         .map(|letter| match letter {
             '-' | '.' | '\u{2010}' | '\u{2011}' => '_',
@@ -78,13 +81,14 @@ mod tests {
             ("Repository.Write", vec![run]),
             ("ｓｈｅｌｌ", vec![run]),
             ("validate-credential", vec![judge]),
+            ("dep\u{200b}loy\u{ad}", vec![run]),
         ]
         .map(|(word, rules)| (word.to_owned(), rules))
         .into();
         let shipped = ReviewActions::default();
         table.extend(shipped.execution.into_iter().map(|word| (word, vec![run])));
         table.extend(shipped.credential.into_iter().map(|word| (word, vec![judge])));
-        assert_eq!(table.len(), 11 + 5 + 3);
+        assert_eq!(table.len(), 12 + 5 + 3);
         for (word, expected) in table {
             for (profile, member) in [
                 ("uai.agent.message.v1", "action_type"),

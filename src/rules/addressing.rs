@@ -78,7 +78,7 @@ fn one_delivery(input: &Input<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Whether an address stands for several: a wildcard, a list, or a group by one of its parts.
-fn is_several(address: &str) -> bool {
+pub fn is_several(address: &str) -> bool {
     let lower = address.to_lowercase();
     let mut parts = lower.split([':', '/', '@', '#', '.']);
     address.contains(|letter: char| matches!(letter, '*' | ',' | ';') || letter.is_whitespace())

@@ -41,7 +41,8 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
         // The field comes before the key that a delivery envelope has anyway, its `delivery_id`.
         Field::Key(_) if input.message.envelope() == Envelope::Delivery => {}
         Field::Key(key) => {
-            let own = input.message.at(PATH);
+            // `null` and absent are the same (contract §2.3).
+            let own = input.message.at(PATH).filter(|node| !node.is_null());
             let disagrees = match own {
                 Some(node) => node.text().is_some_and(|own| own != key),
                 None => input.declared.relaxed_base,
@@ -153,6 +154,22 @@ mod tests {
             case.remove("/delivery/idempotency_key");
         };
         assert_eq!(found(check, change), []);
+    }
+
+    /// A key that the message leaves out in either way is not the one of the field.
+    #[test]
+    fn on_a_relaxed_route_null_is_absent() {
+        let absent = |case: &mut Case| case.remove("/delivery/idempotency_key");
+        let null = |case: &mut Case| case.set("/delivery/idempotency_key", "null");
+        let changes: [fn(&mut Case); 2] = [absent, null];
+        for leave_out in changes {
+            let found = rules_found(check, |case: &mut Case| {
+                case.declared.relaxed_base = true;
+                case.facts.idempotency_key = Fact::Known(SAME);
+                leave_out(case);
+            });
+            assert_eq!(found, [Rule::IdempotencyDisagree]);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! no log and no state (ARCHITECTURE, invariant 3).
 
 mod action;
-mod addressing;
+pub mod addressing;
 mod blocker;
 mod channel;
 mod claims;
@@ -36,6 +36,7 @@ mod summary;
 #[cfg(test)]
 pub(crate) mod testing;
 mod texts;
+mod unseen;
 mod workflow;
 
 use crate::contract::{Finding, Rule, Stage};

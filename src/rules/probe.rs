@@ -75,7 +75,17 @@ fn is_looked_at(text: &str, path: &[Part<'_>]) -> bool {
         Part::Name(name) => Some(*name),
         Part::Index(_) => None,
     });
-    is_of_body || names.next().is_some_and(calls_back) || (text.contains("//") && names.any(calls_back))
+    is_of_body || names.next().is_some_and(calls_back) || (may_be_url(text) && names.any(calls_back))
+}
+
+/// Whether a browser would take the text for a URL with a host or a file, also without its slashes or with the wrong ones:
+/// it trims blanks, drops tabs and ends of lines, and reads `http:/host` and `http:host` as `http://host`.
+fn may_be_url(text: &str) -> bool {
+    const SCHEMES: &[&str] = &["file", "ftp", "http", "https", "ws", "wss"];
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme).unwrap_or_default();
+    let is_scheme = |letter: &char| !letter.is_ascii_control() && *letter != ' ';
+    let scheme: String = scheme.chars().filter(is_scheme).collect();
+    text.contains("//") || text.contains("\\\\") || SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(&scheme))
 }
 
 /// What was expected instead of this URI.
@@ -135,6 +145,21 @@ mod tests {
                 "/body/parameters",
                 r#"{"callbacks":{"method":"POST","url":"http://x/"}}"#,
                 "/body/parameters/callbacks/url",
+            ),
+            (
+                "/body/parameters",
+                r#"{"callback":{"at":"10:30","http":"a: b","u":" hT\ttp:/10.0.0.1/"}}"#,
+                "/body/parameters/callback/u",
+            ),
+            (
+                "/body/parameters",
+                r#"{"callback":{"u":["https:10.0.0.1"]}}"#,
+                "/body/parameters/callback/u/0",
+            ),
+            (
+                "/body/parameters",
+                r#"{"callback":{"u":"\\\\10.0.0.1\\x"}}"#,
+                "/body/parameters/callback/u",
             ),
             (
                 "/delivery/expected_output_schema/callback",

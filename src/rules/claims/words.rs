@@ -7,6 +7,8 @@ use aho_corasick::AhoCorasick;
 use serde::Deserialize;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::rules::unseen::is_ignorable;
+
 /// The lists of `schemas/claims.json`, all lower case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -188,30 +190,7 @@ fn normal(text: &str) -> String {
     out
 }
 
-/// Whether a character is shown as nothing: Unicode's `Default_Ignorable_Code_Point`.
-const fn is_ignorable(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fff8}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
-}
-
+/// Adds a character in its normal form.
 fn add(character: char, out: &mut String) {
     match character {
         unseen if is_ignorable(unseen) => {}

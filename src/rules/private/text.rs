@@ -6,6 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::host::{self, Host};
 use super::trace;
+use crate::rules::unseen::is_ignorable;
 
 /// Where files of a machine lie. `\` stands for both slashes behind a drive.
 const ROOTS: &[&str] = &["/home/", "/var/", "c:\\", "c:/"];
@@ -15,7 +16,10 @@ pub(in crate::rules) fn leak(text: &str) -> Option<&'static str> {
     let text: Cow<'_, str> = if text.is_ascii() {
         text.into()
     } else {
-        text.nfkc().collect::<String>().into()
+        text.nfkc()
+            .filter(|letter| !is_ignorable(*letter))
+            .collect::<String>()
+            .into()
     };
     if trace::is_in(&text) {
         Some("a stack trace")
@@ -42,27 +46,34 @@ fn is_between_words(character: char) -> bool {
     character.is_whitespace() || "\"'`<>(){}|,;=".contains(character)
 }
 
-/// Whether a word is a URL, address or name of a private place.
+/// Whether a word is, or holds among its marks, a URL, address or name of a private place.
 fn names_private_place(word: &str) -> bool {
-    let word = word.trim_end_matches(['.', ':', '!', '?']);
+    let is_private = |host: &str| host::read(host) == Host::Private;
+    let is_private_v6 = |part: &str| is_private(&format!("[{part}]"));
+    let has_private_v6 = |text: &str| {
+        // `::` alone is no address but a mark, and a colon may follow an address as it follows a word.
+        let mut v6 = parts(text, ".:").filter(|part| part.len() > 2);
+        v6.any(|part| is_private_v6(part) || is_private_v6(part.trim_end_matches(':')))
+    };
     if let Some((_, rest)) = word.split_once("://") {
-        return host::read(host::of_authority(rest)) == Host::Private;
-    }
-    let place = host::of_authority(word);
-    let bare = word.trim_start_matches('[').split(']').next().unwrap_or_default();
-    let is_v6 = bare.len() > 2 && bare.parse::<core::net::Ipv6Addr>().is_ok();
-    if is_v6 {
-        return host::read(&format!("[{bare}]")) == Host::Private;
+        let host = host::of_authority(rest);
+        return has_private_v6(host) || parts(host, ".-_").next().is_some_and(is_private);
     }
     // One number, or a version of three, is no address; one word is no host name, but for the best known.
-    let labels = place.trim_end_matches('.').split('.').count();
-    let ends_in_digit = place.ends_with(|last: char| last.is_ascii_hexdigit() && !last.is_ascii_alphabetic());
-    let may_be_host = if ends_in_digit {
-        labels == 4
-    } else {
-        labels > 1 || place.eq_ignore_ascii_case("localhost")
-    };
-    may_be_host && host::read(place) == Host::Private
+    let labels = |part: &str| part.split('.').count();
+    let ends_in_digit = |part: &str| part.ends_with(|last: char| last.is_ascii_digit());
+    let is_name = |part: &&str| !ends_in_digit(part) && (labels(part) > 1 || part.eq_ignore_ascii_case("localhost"));
+    has_private_v6(word)
+        || parts(word, ".").filter(|part| ends_in_digit(part) && labels(part) == 4).any(is_private)
+        // What follows a slash is a path, and files have names like hosts.
+        || parts(host::of_authority(word), ".-_").filter(is_name).any(is_private)
+}
+
+/// The parts of a word that consist of letters, digits and `marks`, without full stops, `-` and `_` around them.
+fn parts<'w>(word: &'w str, marks: &'static str) -> impl Iterator<Item = &'w str> {
+    word.split(move |letter: char| !letter.is_alphanumeric() && !marks.contains(letter))
+        .map(|part| part.trim_matches(['.', '-', '_']))
+        .filter(|part| !part.is_empty())
 }
 
 #[cfg(test)]
@@ -86,6 +97,17 @@ mod tests {
             ("app.ns.svc.cluster.local", PLACE),
             ("root@printer.local", PLACE),
             ("on １０.0.0.7", PLACE),
+            ("on 1\u{ad}0.0.\u{200b}0.7", PLACE),
+            ("[10.0.0.7] stopped", PLACE),
+            ("**10.0.0.7**, _db.internal_ and so on", PLACE),
+            ("[db.internal]: gone", PLACE),
+            ("node:db.internal:5432", PLACE),
+            ("tcp:10.0.0.7:80", PLACE),
+            ("10.0.0.7-10.0.0.9", PLACE),
+            ("pool/10.0.0.7", PLACE),
+            ("fe80::1%eth0 and no other", PLACE),
+            ("fd00::1/64: full", PLACE),
+            ("*http://10.0.0.7*", PLACE),
             ("wrote /home/x/notes", PATH),
             ("file:///var/log/x", PATH),
             ("(C:\\build\\out)", PATH),
@@ -98,7 +120,8 @@ mod tests {
             ("std::fmt and a :: b", None),
             ("progress: 40:60", None),
             ("local and internal reviews", None),
-            ("the abc:d test", None),
+            ("the abc:d test, item::1 and (::)", None),
+            ("config/app.local and pool/8.8.8.8", None),
             ("basic:/x", None),
             ("https://münchen.de/", None),
         ];

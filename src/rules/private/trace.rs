@@ -37,19 +37,30 @@ fn has_goroutine(text: &str) -> bool {
     })
 }
 
-/// `at name (file.js:10:5)`, `at name(File.java:12)`, `at file.js:10:5`.
+/// `at name (file.js:10:5)`, `at name(File.java:12)`, `at file.js:10:5`, in one line. Every part of it is looked at once.
 fn has_frame(text: &str) -> bool {
-    text.match_indices("at ").any(|(at, found)| {
-        let before = text.get(..at).unwrap_or_default();
-        let after = text.get(at.saturating_add(found.len())..).unwrap_or_default();
-        let line = after.lines().next().unwrap_or_default();
-        let inside = line
-            .split_once('(')
-            .and_then(|(_, rest)| rest.split_once(')'))
-            .map(|(inside, _)| inside);
-        let word = line.split_whitespace().next().unwrap_or_default();
-        !before.ends_with(char::is_alphanumeric) && (is_source_place(word) || inside.is_some_and(is_source_place))
+    text.lines().any(|line| {
+        let mut inside = line.split('(').skip(1).map(first_word);
+        line.split('(').any(|part| {
+            let inside = inside.next().unwrap_or_default();
+            let mut words = words_after_at(part).peekable();
+            (words.peek().is_some() && is_source_place(inside)) || words.any(is_source_place)
+        })
     })
+}
+
+/// What follows each `at` that is a word of its own.
+fn words_after_at(text: &str) -> impl Iterator<Item = &str> {
+    let is_word = |at: usize| !text.get(..at).unwrap_or_default().ends_with(char::is_alphanumeric);
+    text.match_indices("at ")
+        .filter(move |(at, _)| is_word(*at))
+        .map(|(at, found)| first_word(text.get(at.saturating_add(found.len())..).unwrap_or_default()))
+}
+
+/// The text up to a blank or a closing parenthesis.
+fn first_word(text: &str) -> &str {
+    let is_end = |letter: char| letter == ')' || letter.is_whitespace();
+    text.trim_start().split(is_end).next().unwrap_or_default()
 }
 
 /// `file.ext:10` or `file.ext:10:5`, in one word.
@@ -85,6 +96,7 @@ mod tests {
             "Error: no at f (y.js:10)",
             "\tat org.example.Y.f(Y.java:12)",
             "at y.mjs:10:5",
+            "Look (it is) at f (z) or at g (y.js:10:5)",
             "   at X.F() in X.cs:line 12",
             "thread 'main' panicked at src/main.rs:4:5",
             "stack backtrace:\n   0: f",
@@ -103,8 +115,18 @@ mod tests {
             "what.js:10",
             "page 3, \"quoted\", line by line",
             "first:line of text",
+            "that f (y.js:10:5)",
+            "at f (z), that g (y.js:10:5)",
         ] {
             assert!(!is_in(text), "{text}");
+        }
+    }
+
+    /// A line may be as long as a message. Were all of it looked at again for each `at`, this would take minutes.
+    #[test]
+    fn a_long_line_is_looked_at_once() {
+        for part in ["at ", "at (", "(at ", "at  x", "at x(("] {
+            assert!(!is_in(&part.repeat(300_000)), "{part}");
         }
     }
 }
