@@ -15,6 +15,7 @@ use crate::contract::{Finding, Rule, Stage};
 use crate::decide::{self, Heard, Refusal};
 use crate::facts::{Fact, Facts};
 use crate::message::envelope::{Envelope, Form, Message};
+use crate::message::is_id;
 use crate::message::json::Bounds;
 use crate::message::profile::Schemas;
 use crate::policy::{
@@ -307,15 +308,6 @@ fn is_digest(checksum: &str) -> bool {
     checksum
         .strip_prefix("sha256:")
         .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
-}
-
-/// Whether a text has the shape of an id (contract §2.3), so that it may be printed.
-fn is_id(text: &str) -> bool {
-    text.len() <= 128
-        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"._:/@-".contains(&byte))
 }
 
 /// What each rule said when reading already failed: the stages before are passed, nothing after was asked.

@@ -10,6 +10,7 @@ use crate::decide::{self, Observed, Permit, Question, Refusal, Verdict};
 use crate::facts::{Fact, Facts};
 use crate::message::canonical::sha256_hex;
 use crate::message::envelope::{Envelope, Form, Message};
+use crate::message::is_id;
 use crate::policy::{BackendView, Body, Route};
 use crate::record::Subject;
 use crate::rules::Input;
@@ -151,13 +152,4 @@ fn note(
         subject.profile = Some(profile.to_owned());
         subject.schema_digest = digest;
     }
-}
-
-/// The id pattern of contract §2.3.
-fn is_id(text: &str) -> bool {
-    (1..=128).contains(&text.len())
-        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"._:/@-".contains(&byte))
 }
