@@ -141,12 +141,7 @@ fn judge(bytes: &[u8], policy: &Policy) -> Option<Verdict> {
 /// From message to verdict.
 fn decide(policy: &Policy, message: &Message<'_>) -> Option<Verdict> {
     let route = policy.routes.first()?;
-    let facts = Facts {
-        now: Fact::Known(NOW.parse::<Timestamp>().unwrap()),
-        signature: Fact::Absent,
-        capability_revision: Fact::Absent,
-        idempotency_key: Fact::Absent,
-    };
+    let facts = Facts::at(Fact::Known(NOW.parse::<Timestamp>().unwrap()));
     Some(decide::decide(&Input {
         policy,
         route,

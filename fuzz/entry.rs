@@ -137,12 +137,7 @@ pub fn decide(data: &[u8]) {
     let Some(policy) = &*FIXTURE else {
         return;
     };
-    let facts = Facts {
-        now: Timestamp::from_second(NOW).map_or(Fact::Unavailable, Fact::Known),
-        signature: Fact::Absent,
-        capability_revision: Fact::Absent,
-        idempotency_key: Fact::Absent,
-    };
+    let facts = Facts::at(Timestamp::from_second(NOW).map_or(Fact::Unavailable, Fact::Known));
     for route in &policy.routes {
         for form in [Form::Keyed, Form::Keyless] {
             let Some(declared) = route.messages() else { continue };

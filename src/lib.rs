@@ -26,6 +26,7 @@ pub mod message;
 pub mod policy;
 pub mod record;
 pub mod rules;
+pub mod state;
 pub mod telemetry;
 pub mod trust;
 pub mod upstream;

@@ -28,8 +28,8 @@ use portcullis::message::envelope::{Envelope, Form};
 use portcullis::message::json::{self, Bounds};
 use portcullis::message::{canonical, keyless, profile::Schemas};
 use portcullis::policy::{
-    Agent, Backend, BackendView, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern,
-    Payload, Policy, ReviewActions, Route, Vocabulary,
+    Agent, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Level, Limits, Messages, Mode,
+    PathPattern, Payload, Policy, Proofs, Rates, Replay, ReviewActions, Route, Trust, Vocabulary,
 };
 use portcullis::rules::Input;
 use serde::Deserialize;
@@ -351,6 +351,8 @@ fn policy(change: &PolicyChange) -> Policy {
         forward_headers: None,
         pass_credentials: Vec::new(),
         pass_error_bodies: false,
+        proofs: Proofs::default(),
+        rate: None,
         human_review_url: None,
         result_url: None,
     };
@@ -374,6 +376,10 @@ fn policy(change: &PolicyChange) -> Policy {
             max_lifetime: change.max_lifetime_s.map(Duration::from_secs),
             ..Freshness::default()
         },
+        replay: Replay::default(),
+        idempotency: Idempotency::default(),
+        rates: Rates::default(),
+        trust: Trust::default(),
         vocabulary: vocabulary(&change.vocabulary),
         removed_headers: Vec::new(),
         hold: change.hold.clone(),
@@ -417,10 +423,10 @@ fn facts(change: &FactsChange) -> Facts<'_> {
         other => panic!("now `{other}`"),
     };
     Facts {
-        now,
         signature: field(&change.signature),
         capability_revision: field(&change.capability_revision),
         idempotency_key: field(&change.idempotency_key),
+        ..Facts::at(now)
     }
 }
 

@@ -36,6 +36,7 @@ const FLOORS: &[&str] = &[
     "rules",
     "decide",
     "trust",
+    "state",
     "upstream",
     "record",
     "telemetry",

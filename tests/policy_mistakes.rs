@@ -172,11 +172,7 @@ fn every_mistake_of_shape_is_found() {
             "/review_actions/executions",
             "unknown key",
         ),
-        (
-            with("inbox", "signature: required"),
-            "/routes/0/signature",
-            "unknown key",
-        ),
+        (with("inbox", "colour: red"), "/routes/0/colour", "unknown key"),
         (
             with("inbox", "headers: {forward: some}"),
             "/routes/0/headers/forward",

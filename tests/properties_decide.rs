@@ -23,12 +23,7 @@ fn judge(bytes: &[u8], policy: &Policy, form: Form) -> Result<String, Rule> {
     let route = &policy.routes[0];
     let declared = route.messages().unwrap();
     let message = decide::read(bytes, policy, form, &declared.envelopes).map_err(|refusal| refusal.rule())?;
-    let facts = Facts {
-        now: Fact::Known("2026-05-31T18:00:05Z".parse().unwrap()),
-        signature: Fact::Absent,
-        capability_revision: Fact::Absent,
-        idempotency_key: Fact::Absent,
-    };
+    let facts = Facts::at(Fact::Known("2026-05-31T18:00:05Z".parse().unwrap()));
     let verdict = decide::decide(&Input {
         policy,
         route,

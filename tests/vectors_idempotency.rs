@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use portcullis::contract::Rule;
 use portcullis::facts::{Fact, Facts};
-use portcullis::policy::{Body, Level, Mode, PathPattern, Route};
+use portcullis::policy::{Body, Level, Mode, PathPattern, Proofs, Route};
 use portcullis::rules::idempotency::check_plain;
 use serde_json::Value;
 
@@ -36,13 +36,11 @@ fn every_vector_is_judged_as_a_strict_gateway_does() {
         };
         let lines = case["raw"].as_array().unwrap();
         let facts = Facts {
-            now: Fact::Absent,
-            signature: Fact::Absent,
-            capability_revision: Fact::Absent,
             idempotency_key: match lines.as_slice() {
                 [Value::String(line)] => Fact::Known(line),
                 _ => Fact::Unavailable,
             },
+            ..Facts::at(Fact::Absent)
         };
         let mut findings = Vec::new();
         check_plain(&route, &facts, &mut findings);
@@ -68,6 +66,8 @@ fn legacy_route() -> Route {
         forward_headers: None,
         pass_credentials: Vec::new(),
         pass_error_bodies: false,
+        proofs: Proofs::default(),
+        rate: None,
         human_review_url: None,
         result_url: None,
     }

@@ -19,8 +19,8 @@ use crate::message::is_id;
 use crate::message::json::Bounds;
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, BackendView, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern,
-    Payload, Policy, ReviewActions, Route, Vocabulary,
+    Agent, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Level, Limits, Messages, Mode,
+    PathPattern, Payload, Policy, Proofs, Rates, Replay, ReviewActions, Route, Trust, Vocabulary,
 };
 use crate::rules::{self, Input};
 
@@ -153,12 +153,7 @@ impl Bench {
     }
 
     fn judge_message(&self, message: &Message<'_>) -> Judged {
-        let facts = Facts {
-            now: self.at.map_or(Fact::Unavailable, Fact::Known),
-            signature: Fact::Absent,
-            capability_revision: Fact::Absent,
-            idempotency_key: Fact::Absent,
-        };
+        let facts = Facts::at(self.at.map_or(Fact::Unavailable, Fact::Known));
         let taker = self.taker(message);
         let input = Input {
             policy: &self.policy,
@@ -366,6 +361,8 @@ fn builtin() -> Result<Policy, String> {
         forward_headers: None,
         pass_credentials: Vec::new(),
         pass_error_bodies: false,
+        proofs: Proofs::default(),
+        rate: None,
         human_review_url: None,
         result_url: None,
     };
@@ -386,6 +383,10 @@ fn builtin() -> Result<Policy, String> {
         json: Bounds::default(),
         deadlines: Deadlines::default(),
         freshness: Freshness::default(),
+        replay: Replay::default(),
+        idempotency: Idempotency::default(),
+        rates: Rates::default(),
+        trust: Trust::default(),
         vocabulary,
         removed_headers: Vec::new(),
         hold: Vec::new(),

@@ -45,12 +45,7 @@ pub fn answer(
     if !message.profile().is_some_and(|profile| policy.schemas.knows(profile)) {
         return Err(breaks(Rule::ProfileUnknown));
     }
-    let facts = Facts {
-        now: Fact::Unavailable,
-        signature: Fact::Absent,
-        capability_revision: Fact::Absent,
-        idempotency_key: Fact::Absent,
-    };
+    let facts = Facts::at(Fact::Unavailable);
     let input = Input {
         policy,
         route,

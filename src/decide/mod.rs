@@ -39,9 +39,40 @@ pub fn read<'a>(bytes: &'a [u8], policy: &Policy, form: Form, envelopes: &[Envel
     Err(Refusal::new(Finding::at(Rule::EnvelopeNotHere, pointer, at, detail)))
 }
 
-/// Stages 5 to 15 for a message.
+/// A message in which stages 5 to 8 found nothing; only [`screen`] makes one.
+#[derive(Debug)]
+pub struct Screened(());
+
+/// Stages 5 to 15 for a message of which every fact is known.
 pub fn decide(input: &Input<'_>) -> Verdict {
-    let refusal = first_refusal(input, RULES);
+    match screen(input) {
+        Ok(screened) => conclude(input, screened),
+        Err(verdict) => verdict,
+    }
+}
+
+/// Stages 5 to 8, which need no proof of anybody: what they refuse costs no verification.
+///
+/// # Errors
+/// The verdict, when one of them decides.
+pub fn screen(input: &Input<'_>) -> Result<Screened, Verdict> {
+    match first_refusal(input, until(Stage::Integrity).0) {
+        None => Ok(Screened(())),
+        Some(refusal) => Err(verdict(input, Some(refusal))),
+    }
+}
+
+/// Stages 9 to 15, with the proof of its signature among the facts.
+pub fn conclude(input: &Input<'_>, _screened: Screened) -> Verdict {
+    verdict(input, first_refusal(input, until(Stage::Integrity).1))
+}
+
+/// The entries up to a stage, and those behind it.
+fn until(stage: Stage) -> (&'static [Entry], &'static [Entry]) {
+    RULES.split_at(RULES.partition_point(|entry| entry.stage() <= stage))
+}
+
+fn verdict(input: &Input<'_>, refusal: Option<Refusal>) -> Verdict {
     match (input.route.mode, refusal) {
         (Mode::Enforce, None) => Verdict::allow(),
         (Mode::Enforce, Some(refusal)) => Verdict::Refused(refusal),

@@ -8,14 +8,12 @@ use crate::policy::Policy;
 
 /// The facts of one request.
 pub fn facts<'a>(gate: &Gate, headers: &'a HeaderMap, policy: &Policy) -> Facts<'a> {
+    let now = gate.steady.now(&gate.clock, policy.freshness.skew);
     Facts {
-        now: gate
-            .steady
-            .now(&gate.clock, policy.freshness.skew)
-            .map_or(Fact::Unavailable, Fact::Known),
         signature: field(headers, "uai-signature"),
         capability_revision: field(headers, "uai-capability-revision"),
         idempotency_key: field(headers, "idempotency-key"),
+        ..Facts::at(now.map_or(Fact::Unavailable, Fact::Known))
     }
 }
 

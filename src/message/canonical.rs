@@ -21,11 +21,6 @@ pub fn delivery_bytes(root: &Node<'_>) -> Vec<u8> {
     text(root, Part::Delivery)
 }
 
-/// SHA-256 of the canonical bytes of a delivery envelope, 64 lowercase hex digits.
-pub fn delivery_digest(root: &Node<'_>) -> String {
-    sha256_hex(&delivery_bytes(root))
-}
-
 /// SHA-256 of the canonical bytes of a canonical envelope, 64 lowercase hex digits.
 pub fn digest(root: &Node<'_>) -> String {
     sha256_hex(&canonical_bytes(root))

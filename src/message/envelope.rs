@@ -45,6 +45,7 @@ pub const KEYLESS_TYPE: &str = "application/uai-keyless+json";
 pub struct Message<'a> {
     bytes: &'a [u8],
     root: Node<'a>,
+    canonical: Vec<u8>,
     digest: String,
     envelope: Envelope,
     form: Form,
@@ -69,14 +70,15 @@ impl<'a> Message<'a> {
         if member.value.text() != Some(expected) {
             return Err(wrong_version(name, member.at, expected));
         }
-        let digest = match envelope {
-            Envelope::Canonical => canonical::digest(&root),
-            Envelope::Delivery => canonical::delivery_digest(&root),
+        let canonical = match envelope {
+            Envelope::Canonical => canonical::canonical_bytes(&root),
+            Envelope::Delivery => canonical::delivery_bytes(&root),
         };
         Ok(Self {
             bytes,
             root,
-            digest,
+            digest: canonical::sha256_hex(&canonical),
+            canonical,
             envelope,
             form: Form::Keyed,
         })
@@ -95,10 +97,12 @@ impl<'a> Message<'a> {
             return Err(vec![wrong_version("uai_version", version.span.start, "1.0")]);
         }
         let root = keyless::rebuild(root, schemas)?;
+        let canonical = canonical::canonical_bytes(&root);
         Ok(Self {
             bytes,
-            digest: canonical::digest(&root),
             root,
+            digest: canonical::sha256_hex(&canonical),
+            canonical,
             envelope: Envelope::Canonical,
             form: Form::Keyless,
         })
@@ -132,6 +136,11 @@ impl<'a> Message<'a> {
     /// In which form it came.
     pub const fn form(&self) -> Form {
         self.form
+    }
+
+    /// The canonical bytes, made once: what the checksum and every signature are over (contract §7).
+    pub fn canonical(&self) -> &[u8] {
+        &self.canonical
     }
 
     /// SHA-256 of the canonical bytes, 64 lowercase hex digits (contract §7).

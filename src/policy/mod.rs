@@ -6,18 +6,25 @@
 pub mod capability;
 mod in_force;
 mod limits;
+mod once;
 mod path;
 mod review;
 mod route;
+mod trust;
 mod vocabulary;
 
 use std::sync::Arc;
 
 pub use in_force::{Attempt, InForce};
 pub use limits::{Deadlines, Freshness, Limits};
+pub use once::{Idempotency, Rates, Replay};
 pub use path::PathPattern;
 pub use review::ReviewActions;
 pub use route::{BackendView, Body, Integrity, Level, Messages, Mode, Payload, ResultUrl, Route, RouteMatch};
+pub use trust::{
+    Algorithm, Claim, ClaimAbout, ClientBundle, Credential, Issuer, KeySource, Pattern, Principal, Proofs, Role,
+    Scheme, Trust,
+};
 pub use vocabulary::Vocabulary;
 
 use crate::message::json::Bounds;
@@ -46,6 +53,14 @@ pub struct Policy {
     pub deadlines: Deadlines,
     /// Freshness window (contract §8).
     pub freshness: Freshness,
+    /// The replay set (contract §8).
+    pub replay: Replay,
+    /// Idempotency keys and stored answers (contract §8).
+    pub idempotency: Idempotency,
+    /// Requests a second (contract §4).
+    pub rates: Rates,
+    /// Issuers, principals and their credentials (contract §7).
+    pub trust: Trust,
     /// Allow-lists of the envelope's enumerations (contract §2.3).
     pub vocabulary: Vocabulary,
     /// Extra header names that are removed before forwarding, lower case.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::PathPattern;
+use super::{PathPattern, Proofs};
 use crate::message::envelope::Envelope;
 
 /// A route of the registry. A path and method that no route declares is `route.undeclared` or `route.method`.
@@ -35,6 +35,10 @@ pub struct Route {
     pub pass_credentials: Vec<String>,
     /// Whether the body of a backend's 5xx answer is passed on.
     pub pass_error_bodies: bool,
+    /// What has to be proven here (contract §7).
+    pub proofs: Proofs,
+    /// Requests a second on this route; `None` sets no bound.
+    pub rate: Option<u32>,
     /// https URL shown where a person must decide.
     pub human_review_url: Option<String>,
     /// What a two-key `ok` points to; needed on L0 to L2.

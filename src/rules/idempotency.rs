@@ -175,10 +175,8 @@ mod tests {
     #[test]
     fn on_a_legacy_route() {
         let facts = |idempotency_key| Facts {
-            now: Fact::Absent,
-            signature: Fact::Absent,
-            capability_revision: Fact::Absent,
             idempotency_key,
+            ..Facts::at(Fact::Absent)
         };
         let table: &[(&str, Fact<&str>, bool, Option<Rule>)] = &[
             ("required, there", Fact::Known("\"k\""), true, None),

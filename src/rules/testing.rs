@@ -11,8 +11,8 @@ use crate::message::envelope::{Envelope, Message};
 use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, BackendView, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern,
-    Payload, Policy, ReviewActions, Route, Vocabulary,
+    Agent, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Level, Limits, Messages, Mode,
+    PathPattern, Payload, Policy, Proofs, Rates, Replay, ReviewActions, Route, Trust, Vocabulary,
 };
 
 pub(super) const REPORT: &str = include_str!("../../examples/final-report.keyed.json");
@@ -67,12 +67,7 @@ impl Case {
                 operations: Vec::new(),
                 relaxed_base: false,
             },
-            facts: Facts {
-                now: Fact::Known("2026-05-31T18:01:00Z".parse().unwrap()),
-                signature: Fact::Absent,
-                capability_revision: Fact::Absent,
-                idempotency_key: Fact::Absent,
-            },
+            facts: Facts::at(Fact::Known("2026-05-31T18:01:00Z".parse().unwrap())),
         }
     }
 
@@ -159,6 +154,8 @@ pub(super) fn route(declared: Messages) -> Route {
         forward_headers: None,
         pass_credentials: Vec::new(),
         pass_error_bodies: false,
+        proofs: Proofs::default(),
+        rate: None,
         human_review_url: None,
         result_url: None,
     }
@@ -183,6 +180,10 @@ fn policy() -> Policy {
         json: Bounds::default(),
         deadlines: Deadlines::default(),
         freshness: Freshness::default(),
+        replay: Replay::default(),
+        idempotency: Idempotency::default(),
+        rates: Rates::default(),
+        trust: Trust::default(),
         vocabulary: Vocabulary::default(),
         removed_headers: Vec::new(),
         hold: Vec::new(),

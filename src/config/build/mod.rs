@@ -5,6 +5,7 @@ mod headers;
 mod messages;
 mod route;
 mod schemas;
+mod trust;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +18,10 @@ use super::files::Gathered;
 use super::{Overrides, Server, Tls, raw};
 use crate::message::json::Bounds;
 use crate::message::profile::Schemas;
-use crate::policy::{Agent, Backend, Deadlines, Freshness, Limits, Policy, ReviewActions, Vocabulary, capability};
+use crate::policy::{
+    Agent, Backend, Deadlines, Freshness, Idempotency, Limits, Policy, Rates, Replay, ReviewActions, Vocabulary,
+    capability,
+};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -112,6 +116,12 @@ fn policy(
     for (index, profile) in raw.hold.iter().enumerate() {
         schemas::known(profile, &format!("/hold/{index}"), "hold", schemas.as_ref(), report);
     }
+    let client_bundles: Vec<&str> = raw
+        .clients
+        .iter()
+        .filter_map(|bundle| Some(bundle.name.as_ref()?.0.as_str()))
+        .collect();
+    let trust = trust::believed(raw, gathered, report);
     let routes = route::all(
         raw.routes.as_deref().unwrap_or_default(),
         &route::Around {
@@ -121,6 +131,8 @@ fn policy(
             deadlines: &deadlines,
             removed_headers: &removed_headers,
             public_origins: &raw.public_origins,
+            client_bundles: &client_bundles,
+            has_public_url: raw.public_url.is_some(),
         },
         report,
     );
@@ -142,6 +154,10 @@ fn policy(
         json,
         deadlines,
         freshness,
+        replay: Replay::default(),
+        idempotency: Idempotency::default(),
+        rates: Rates::default(),
+        trust: trust?,
         vocabulary,
         removed_headers,
         hold: raw.hold.iter().map(|id| id.0.clone()).collect(),

@@ -1,6 +1,6 @@
 //! One route of the policy, and the routes beside each other.
 
-use super::{DAY, addresses, duration, headers, messages, unique};
+use super::{DAY, addresses, duration, headers, messages, trust, unique};
 use crate::config::check::Report;
 use crate::config::raw::{self, Method, Takes};
 use crate::message::envelope::KEYLESS_TYPE;
@@ -21,6 +21,8 @@ pub(super) struct Around<'a> {
     pub deadlines: &'a Deadlines,
     pub removed_headers: &'a [String],
     pub public_origins: &'a [String],
+    pub client_bundles: &'a [&'a str],
+    pub has_public_url: bool,
 }
 
 /// Builds every route; `None` when one of them cannot be built.
@@ -78,6 +80,7 @@ fn one(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report<'_>)
     let body_limit = body_limit(raw, at, around, report);
     let deadline = duration(raw.deadline.as_ref(), &format!("{at}/deadline"), DAY, report);
     let idempotency_required = idempotency(raw, at, report);
+    let proofs = trust::proofs(raw, at, around, report);
     let review = format!("{at}/human_review_url");
     let human_review_url = addresses::https_url(raw.human_review_url.as_deref(), &review, "human_review_url", report);
     let forward_headers = headers::forwarded(raw.headers.as_ref(), at, around.removed_headers, report);
@@ -110,6 +113,8 @@ fn one(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report<'_>)
         forward_headers,
         pass_credentials,
         pass_error_bodies: raw.error_bodies.unwrap_or(raw::ErrorBodies::Withhold) == raw::ErrorBodies::Pass,
+        proofs,
+        rate: None,
         human_review_url,
         result_url,
     })
@@ -286,7 +291,7 @@ fn result_url(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Repo
 }
 
 /// A pointer to a member: not the whole answer, `~` only as `~0` and `~1`.
-fn is_pointer(text: &str) -> bool {
+pub(super) fn is_pointer(text: &str) -> bool {
     text.starts_with('/') && text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']))
 }
 

@@ -2,11 +2,15 @@
 //! their comments are its descriptions, and `build` says what they mean.
 
 mod route;
+mod trust;
 mod units;
 
 pub(super) use route::{
     BackendView, Envelope, ErrorBodies, Forward, Idempotency, Integrity, Level, Mode, OneOrMany, Route, RouteHeaders,
     Takes,
+};
+pub(super) use trust::{
+    Algorithm, Claims, ClientBundle, Credential, Issuer, Principal, Role, RouteSignature, Scheme, Typ,
 };
 pub(super) use units::{Duration, HeaderName, Id, Method, Name, Size};
 
@@ -55,6 +59,20 @@ pub(super) struct Policy {
     /// How old a message may be. It cannot be switched off.
     #[serde(default)]
     pub freshness: Freshness,
+    /// Issuers of keys: whose signatures and tokens are believed. Default none.
+    #[serde(default)]
+    pub issuers: Vec<Issuer>,
+    /// Identities that the gateway knows, each with the credentials that prove it. Default none.
+    #[serde(default)]
+    pub principals: Vec<Principal>,
+    /// CA bundles of client certificates; needs `tls`. Default none: no certificate is asked for.
+    #[serde(default)]
+    pub clients: Vec<ClientBundle>,
+    /// The gateway's own signing key, a private JWK file as `portcullis keys new` writes it. Default none.
+    #[schemars(length(min = 1))]
+    pub signing_key: Option<String>,
+    /// The longest time that an access token may still be good for. Default `1h`, at most a day.
+    pub max_token_life: Option<Duration>,
     /// Words that messages may use beside the shipped ones.
     #[serde(default)]
     pub vocabulary: Vocabulary,
@@ -87,6 +105,8 @@ pub(super) struct Agent {
     /// Text for people. Default: the first id.
     #[schemars(length(min = 1, max = 256))]
     pub label: Option<String>,
+    /// Project of the agent; a message may name no other in `target.project`. Default: not compared.
+    pub project: Option<Id>,
 }
 
 /// The service to which admitted requests go.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Duration, HeaderName, Id, Method, Name, Size};
+use super::{Claims, Duration, HeaderName, Id, Method, Name, RouteSignature, Scheme, Size};
 
 /// Something that may be asked of the agent.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -60,6 +60,22 @@ pub(in crate::config) struct Route {
     pub headers: Option<RouteHeaders>,
     /// Whether the body of a 5xx answer of the backend is passed on. Default `withhold`.
     pub error_bodies: Option<ErrorBodies>,
+    /// Whether every message needs a signature. Default `optional`: one that is there is always verified.
+    pub signature: Option<RouteSignature>,
+    /// Whether every signature needs an `aud`, so that it is good for this route alone. Default false.
+    pub require_audience: Option<bool>,
+    /// Schemes of which a request needs one to prove its principal. Default none: nobody has to be proven.
+    #[schemars(length(min = 1))]
+    pub credentials: Option<Vec<Scheme>>,
+    /// `aud` of access tokens on this route. Default: `public_url` and the path.
+    #[schemars(length(min = 1, max = 512))]
+    pub resource: Option<String>,
+    /// DPoP proofs need a nonce of this gateway. Default false.
+    pub dpop_nonce: Option<bool>,
+    /// Name of the bundle of `clients` that certificates have to chain to. Default any of them.
+    pub client_bundle: Option<Name>,
+    /// Members of the message, as RFC 6901 pointers, that claim an authority.
+    pub authority: Option<Claims>,
     /// https URL shown where a person must decide.
     pub human_review_url: Option<String>,
     /// https URL of the result, for two-key answers.

@@ -8,8 +8,8 @@ use crate::message::envelope::Envelope;
 use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, BackendView, Body, Deadlines, Freshness, Integrity, Level, Limits, Messages, Mode, PathPattern,
-    ReviewActions, Vocabulary,
+    Agent, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Level, Limits, Messages, Mode,
+    PathPattern, Proofs, Rates, Replay, ReviewActions, Trust, Vocabulary,
 };
 
 const FINAL_REPORT: &[u8] = include_bytes!("../../../examples/final-report.keyed.json");
@@ -39,6 +39,8 @@ fn route(level: Level) -> Route {
         forward_headers: None,
         pass_credentials: Vec::new(),
         pass_error_bodies: false,
+        proofs: Proofs::default(),
+        rate: None,
         human_review_url: Some("https://agent.example/review".to_owned()),
         result_url: None,
     }
@@ -62,6 +64,10 @@ fn policy() -> Policy {
         json: Bounds::default(),
         deadlines: Deadlines::default(),
         freshness: Freshness::default(),
+        replay: Replay::default(),
+        idempotency: Idempotency::default(),
+        rates: Rates::default(),
+        trust: Trust::default(),
         vocabulary: Vocabulary::default(),
         removed_headers: Vec::new(),
         hold: Vec::new(),

@@ -1,0 +1,5 @@
+//! What has to be remembered so that a message is acted on once (contract §8).
+//!
+//! `store` is the one interface to the engine that remembers; everything else here is written once, over it.
+
+pub mod store;
