@@ -14,16 +14,17 @@ pub struct Clock(Arc<Source>);
 
 #[derive(Debug)]
 enum Source {
-    /// The machine's clocks.
-    System,
+    /// The machine's clocks, and when this one was made.
+    System(Instant),
     /// A clock that stands still until it is moved, for tests: microseconds since the epoch.
     Manual(AtomicI64),
 }
 
 impl Clock {
     /// The machine's clocks.
+    #[expect(clippy::disallowed_methods, reason = "this module owns the clock")]
     pub fn system() -> Self {
-        Self(Arc::new(Source::System))
+        Self(Arc::new(Source::System(Instant::now())))
     }
 
     /// A clock that stands at `start` until [`Clock::set`] moves it.
@@ -34,7 +35,7 @@ impl Clock {
     /// Moves a manual clock; the system clock is left alone.
     pub fn set(&self, now: Timestamp) {
         match &*self.0 {
-            Source::System => {}
+            Source::System(_) => {}
             Source::Manual(micros) => micros.store(now.as_microsecond(), Ordering::Release),
         }
     }
@@ -43,7 +44,7 @@ impl Clock {
     #[expect(clippy::disallowed_methods, reason = "this module owns the clock")]
     pub fn now(&self) -> Timestamp {
         match &*self.0 {
-            Source::System => Timestamp::now(),
+            Source::System(_) => Timestamp::now(),
             Source::Manual(micros) => {
                 Timestamp::from_microsecond(micros.load(Ordering::Acquire)).unwrap_or(Timestamp::UNIX_EPOCH)
             }
@@ -54,6 +55,16 @@ impl Clock {
     #[expect(clippy::disallowed_methods, reason = "this module owns the clock")]
     pub fn instant(&self) -> Instant {
         Instant::now()
+    }
+
+    /// Time that has passed since a moment that does not change while the process runs; a manual clock's own time.
+    pub fn elapsed(&self) -> Duration {
+        match &*self.0 {
+            Source::System(began) => self.instant().saturating_duration_since(*began),
+            Source::Manual(micros) => {
+                Duration::from_micros(u64::try_from(micros.load(Ordering::Acquire)).unwrap_or_default())
+            }
+        }
     }
 
     /// A fresh verdict id (UUID version 7).

@@ -154,6 +154,22 @@ async fn requests_in_progress_are_bounded() {
 }
 
 #[tokio::test]
+async fn a_peer_and_a_route_have_a_rate() {
+    // `limits.rate`, with the clock of the rig standing still.
+    for (settings, name) in [("limits: {peer_rate: 1}\n", "peer"), ("", "route")] {
+        let routes = format!("{ROUTES}    rate: 1\n");
+        let rig = Rig::with(settings, if name == "route" { &routes } else { ROUTES }).await;
+        for _ in 0..2 {
+            assert_eq!(rig.send(get("/v1/status/1", "")).await.status, 200);
+        }
+        let answer = rig.refuses(get("/v1/status/1", ""), "limits.rate", 429).await;
+        assert_eq!(answer.header("retry-after").as_deref(), Some("1"));
+        assert_eq!(answer.header("ratelimit"), Some(format!("\"{name}\";r=0;t=1")));
+        assert_eq!(answer.header("ratelimit-policy"), Some(format!("\"{name}\";q=1;w=1")));
+    }
+}
+
+#[tokio::test]
 async fn connections_over_the_limit_wait() {
     let rig = Rig::with("limits: {connections: 1}\n", ROUTES).await;
     let first = rig.connect().await;

@@ -114,7 +114,7 @@ impl Rule {
                 "A body of 256 KiB and one byte.",
             ),
             Self::LimitsRate => here(
-                "There are no more requests in progress than `limits.in_flight`.",
+                "There are no more requests in progress than `limits.in_flight`, no more a second from one address than `limits.peer_rate`, and no more on the route than its `rate`.",
                 "A gate that is overrun protects nothing.",
                 "One request more than the limit, while the others wait for the backend.",
             ),

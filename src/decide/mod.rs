@@ -5,7 +5,7 @@ mod answer;
 mod verdict;
 
 pub use answer::{Question, answer};
-pub use verdict::{Observed, Permit, Refusal, Verdict};
+pub use verdict::{Observed, Permit, Refusal, Verdict, Wait};
 
 use crate::contract::{Finding, Pointer, Rule, Stage};
 use crate::facts::Facts;

@@ -1,5 +1,7 @@
 //! Verdict, refusal, permit: what `decide` says, and the only key that opens the way to the backend.
 
+use std::time::Duration;
+
 use crate::contract::{BackendOutcome, Code, Finding, Outcome, Rule};
 
 /// The right to forward one request once. Its field is private to this module, so only an allowing verdict makes one,
@@ -53,6 +55,35 @@ pub struct Refusal {
     pub outcome: Outcome,
     /// Whether the backend may have seen the request; in every `unavailable` answer.
     pub backend: BackendOutcome,
+    /// How long to wait, where this request knows it better than its code does.
+    pub wait: Option<Wait>,
+}
+
+/// How long a sender should wait before it asks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Whole seconds, at least one.
+    pub seconds: u32,
+    /// The bucket that is empty: its name and its requests a second.
+    pub quota: Option<(&'static str, u32)>,
+}
+
+impl Wait {
+    /// At least this long.
+    pub fn of(wait: Duration) -> Self {
+        let whole = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
+        Self {
+            seconds: u32::try_from(whole).unwrap_or(u32::MAX).max(1),
+            quota: None,
+        }
+    }
+
+    /// Because this bucket is empty.
+    #[must_use]
+    pub const fn within(mut self, name: &'static str, limit: u32) -> Self {
+        self.quota = Some((name, limit));
+        self
+    }
 }
 
 /// Findings in one answer, the deciding one included (contract §4).
@@ -72,7 +103,15 @@ impl Refusal {
             others: others.into_iter().take(FINDINGS_MAX.saturating_sub(1)).collect(),
             outcome,
             backend: BackendOutcome::NotSent,
+            wait: None,
         }
+    }
+
+    /// The same refusal, with a time to wait.
+    #[must_use]
+    pub const fn waiting(mut self, wait: Wait) -> Self {
+        self.wait = Some(wait);
+        self
     }
 
     /// The same refusal, raised after the backend leg began.

@@ -16,6 +16,7 @@ mod headers;
 mod intake;
 mod judge;
 mod pulse;
+mod rates;
 mod reply;
 mod target;
 mod trace;
@@ -27,6 +28,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use http::Response;
 
+use self::rates::Rates;
 use crate::clock::{Clock, Steady};
 use crate::contract::{Finding, Rule};
 use crate::decide::Refusal;
@@ -57,6 +59,8 @@ pub struct Gate {
     ledger_required: bool,
     /// Tells a wall clock that runs backwards.
     steady: Steady,
+    /// How often anybody may ask.
+    rates: Rates,
     /// Requests in progress.
     in_flight: AtomicUsize,
 }
@@ -73,6 +77,7 @@ impl Gate {
     ) -> Self {
         Self {
             steady: Steady::new(&clock),
+            rates: Rates::new(&clock, &policy.current()),
             policy,
             clock,
             sink,

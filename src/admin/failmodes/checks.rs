@@ -102,6 +102,12 @@ pub const CHECKS: &[FailMode] = &[
         "tests/gateway_limits.rs::requests_in_progress_are_bounded",
     ),
     tested(
+        Rule::LimitsRate,
+        "rate",
+        "more requests a second than the address or the route may send",
+        "tests/gateway_limits.rs::a_peer_and_a_route_have_a_rate",
+    ),
+    tested(
         Rule::AuthorityAssertedHeader,
         "authority",
         "a client sends a `UAI-*` field that only the gate may set",

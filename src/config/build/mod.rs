@@ -156,7 +156,7 @@ fn policy(
         freshness,
         replay: Replay::default(),
         idempotency: Idempotency::default(),
-        rates: Rates::default(),
+        rates: rates(&raw.limits),
         trust: trust?,
         vocabulary,
         removed_headers,
@@ -259,6 +259,14 @@ fn limits(raw: &raw::Limits, report: &mut Report<'_>) -> Limits {
         target: size(raw.target.as_ref(), "/limits/target", default.target, report),
         connections: count(raw.connections, default.connections),
         in_flight: count(raw.in_flight, default.in_flight),
+    }
+}
+
+fn rates(raw: &raw::Limits) -> Rates {
+    let default = Rates::default();
+    Rates {
+        peer: raw.peer_rate.unwrap_or(default.peer),
+        presenter: raw.presenter_rate.unwrap_or(default.presenter),
     }
 }
 

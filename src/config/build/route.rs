@@ -114,7 +114,7 @@ fn one(raw: &raw::Route, at: &str, around: &Around<'_>, report: &mut Report<'_>)
         pass_credentials,
         pass_error_bodies: raw.error_bodies.unwrap_or(raw::ErrorBodies::Withhold) == raw::ErrorBodies::Pass,
         proofs,
-        rate: None,
+        rate: raw.rate,
         human_review_url,
         result_url,
     })

@@ -261,6 +261,11 @@ fn added(vocabulary: &Vocabulary) -> BTreeMap<&'static str, Vec<String>> {
     .collect()
 }
 
+/// A count of the policy, which is never wider than a size.
+fn wide(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
 fn limits(policy: &Policy) -> Vec<Limit> {
     let (limits, json) = (&policy.limits, &policy.json);
     let (deadlines, freshness) = (&policy.deadlines, &policy.freshness);
@@ -275,6 +280,8 @@ fn limits(policy: &Policy) -> Vec<Limit> {
         ("limits.header_count", limits.header_count),
         ("limits.connections", limits.connections),
         ("limits.in_flight", limits.in_flight),
+        ("limits.peer_rate", wide(policy.rates.peer)),
+        ("limits.presenter_rate", wide(policy.rates.presenter)),
         ("json.depth", json.depth),
         ("json.members", json.members),
         ("json.elements", json.elements),

@@ -167,6 +167,12 @@ pub(super) struct Limits {
     /// Requests in progress at once. Default 512.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub in_flight: Option<u32>,
+    /// Requests a second from one address, before anything is proven; twice as many at once. Default 1000.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub peer_rate: Option<u32>,
+    /// Requests a second that one principal presents; twice as many at once. Default 200.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub presenter_rate: Option<u32>,
 }
 
 /// Bounds of strict JSON.

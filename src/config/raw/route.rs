@@ -54,6 +54,9 @@ pub(in crate::config) struct Route {
     pub body: Option<Size>,
     /// How long the backend may take on this route. Default `deadlines.backend`.
     pub deadline: Option<Duration>,
+    /// Requests a second on this route, of all clients together; twice as many at once. Default no bound.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub rate: Option<u32>,
     /// Whether a request needs an idempotency key. Default `required`.
     pub idempotency: Option<Idempotency>,
     /// Which headers are passed on.

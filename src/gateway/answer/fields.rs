@@ -28,15 +28,7 @@ pub(super) fn add(headers: &mut HeaderMap, refusal: &Refusal, asked: &Asked<'_>)
                 .map_or_else(String::new, |route| route.media_types.join(", "));
             insert(headers, ACCEPT, taken);
         }
-        StatusCode::TOO_MANY_REQUESTS => {
-            let quota = asked.policy.limits.in_flight;
-            insert(
-                headers,
-                RATE_LIMIT_POLICY,
-                format!("\"in-flight\";q={quota};qu=\"concurrent-requests\""),
-            );
-            insert(headers, RATE_LIMIT, "\"in-flight\";r=0".to_owned());
-        }
+        StatusCode::TOO_MANY_REQUESTS => rate_limit(headers, refusal, asked),
         _other => {}
     }
     if matches!(rule, Rule::AddressingImplicit)
@@ -44,7 +36,7 @@ pub(super) fn add(headers: &mut HeaderMap, refusal: &Refusal, asked: &Asked<'_>)
     {
         insert(headers, LINK, format!("<{url}>; rel=\"alternate\""));
     }
-    if let Some(seconds) = retry::of(rule, refusal.backend).after_s
+    if let Some(seconds) = retry::of(refusal).after_s
         && matches!(
             status(rule),
             StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
@@ -52,6 +44,26 @@ pub(super) fn add(headers: &mut HeaderMap, refusal: &Refusal, asked: &Asked<'_>)
     {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
+}
+
+/// Which quota is used up (draft-ietf-httpapi-ratelimit-headers): that of a bucket, or the requests in progress.
+fn rate_limit(headers: &mut HeaderMap, refusal: &Refusal, asked: &Asked<'_>) {
+    let quota = refusal.wait.and_then(|wait| Some((wait.seconds, wait.quota?)));
+    let (policy, left) = match quota {
+        Some((seconds, (name, limit))) => (
+            format!("\"{name}\";q={limit};w=1"),
+            format!("\"{name}\";r=0;t={seconds}"),
+        ),
+        None => {
+            let limit = asked.policy.limits.in_flight;
+            (
+                format!("\"in-flight\";q={limit};qu=\"concurrent-requests\""),
+                "\"in-flight\";r=0".to_owned(),
+            )
+        }
+    };
+    insert(headers, RATE_LIMIT_POLICY, policy);
+    insert(headers, RATE_LIMIT, left);
 }
 
 /// Where an intent to fan out goes; not told to a client that is there already.

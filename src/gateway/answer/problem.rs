@@ -76,7 +76,7 @@ impl<'a> Problem<'a> {
                 .route
                 .filter(|_route| is_no_op)
                 .and_then(|route| route.human_review_url.as_deref()),
-            retry: retry::of(rule, refusal.backend),
+            retry: retry::of(refusal),
             refusal,
             status: status(rule).as_u16(),
             instance: format!("urn:uuid:{}", asked.id),

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::contract::{BackendOutcome, Code, Rule};
+use crate::decide::Refusal;
 
 /// `retry` of an answer (contract §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -16,8 +17,19 @@ pub(super) struct Retry {
     pub(super) how: &'static str,
 }
 
-/// How to go on after this rule.
-pub(super) fn of(rule: Rule, backend: BackendOutcome) -> Retry {
+/// How to go on after this refusal.
+pub(super) fn of(refusal: &Refusal) -> Retry {
+    let retry = after_rule(refusal.rule(), refusal.backend);
+    match refusal.wait {
+        Some(wait) => Retry {
+            after_s: Some(wait.seconds),
+            ..retry
+        },
+        None => retry,
+    }
+}
+
+fn after_rule(rule: Rule, backend: BackendOutcome) -> Retry {
     match rule.code() {
         Code::HttpViolation if matches!(rule, Rule::HttpTimeout) => again("send the whole request in less time"),
         Code::HttpViolation if matches!(rule, Rule::HttpEarlyData) => again("send it again after the TLS handshake"),
@@ -84,13 +96,13 @@ mod tests {
     #[test]
     fn what_may_have_been_seen_is_never_to_be_repeated() {
         for rule in Rule::ALL {
-            assert!(!of(*rule, BackendOutcome::NotSent).how.is_empty());
+            assert!(!after_rule(*rule, BackendOutcome::NotSent).how.is_empty());
             if matches!(
                 rule.code(),
                 Code::BackendUnavailable | Code::BackendContract | Code::Internal | Code::OutcomeUnknown
             ) {
-                assert!(!of(*rule, BackendOutcome::Unknown).allowed, "{}", rule.id());
-                assert!(!of(*rule, BackendOutcome::Delivered).allowed, "{}", rule.id());
+                assert!(!after_rule(*rule, BackendOutcome::Unknown).allowed, "{}", rule.id());
+                assert!(!after_rule(*rule, BackendOutcome::Delivered).allowed, "{}", rule.id());
             }
         }
     }
@@ -98,7 +110,11 @@ mod tests {
     #[test]
     fn every_503_and_429_says_when() {
         for rule in Rule::ALL.iter().filter(|rule| matches!(rule.status(), 429 | 503)) {
-            assert!(of(*rule, BackendOutcome::NotSent).after_s.is_some(), "{}", rule.id());
+            assert!(
+                after_rule(*rule, BackendOutcome::NotSent).after_s.is_some(),
+                "{}",
+                rule.id()
+            );
         }
     }
 }
