@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::case::Case;
+use super::proven::{self, Proven};
 use crate::contract::Stage;
 use crate::decide::{self, Observed, Permit, Question, Refusal, Verdict};
 use crate::facts::{Fact, Facts};
@@ -30,6 +31,8 @@ pub struct Judged {
     pub digest: Option<String>,
     /// The keyed form of a keyless message, where the route says that the backend gets that.
     pub keyed: Option<Bytes>,
+    /// Whose authority it has; nobody's, where stages 5 to 10 would refuse it.
+    pub proven: Option<Proven>,
 }
 
 /// Stages 3 to 15.
@@ -40,6 +43,8 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
     let bytes = case.bytes.clone();
     let policy = std::sync::Arc::clone(&case.policy);
     case.subject().body_digest = Some(sha256_hex(&bytes));
+    proven::note(case.subject(), &policy, facts);
+    let mut authority = Proven::of(&policy, facts);
     let (verdict, mut judged) = match &route.body {
         Body::Messages(declared) => {
             case.reach(Stage::Json);
@@ -71,7 +76,7 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
                 case.subject().idempotency_key = Some(key.to_owned());
             }
             case.reach(Stage::Schema);
-            (decide::decide_plain(route, facts), Unpermitted::default())
+            (decide::decide_plain(&policy, route, facts), Unpermitted::default())
         }
     };
     let permit = match verdict {
@@ -84,6 +89,10 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
             {
                 judged.profile = None;
                 judged.digest = None;
+            }
+            let is_judged = route.messages().is_some();
+            if would.as_ref().is_some_and(|refusal| unproven_by(refusal, is_judged)) {
+                authority = None;
             }
             case.would = Some(would);
             permit
@@ -98,7 +107,15 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
         profile: judged.profile,
         digest: judged.digest,
         keyed: judged.keyed,
+        proven: authority,
     })
+}
+
+/// Whether what an enforcing route would have refused leaves it open whose authority the request has: of a message that
+/// fails before stage 9 the signature was not verified, and without an envelope there is none.
+fn unproven_by(refusal: &Refusal, is_message: bool) -> bool {
+    let stage = refusal.rule().stage();
+    stage == Stage::Authority || (is_message && stage < Stage::Authority)
 }
 
 /// What is taken from a message before it is known whether it may pass.

@@ -15,6 +15,7 @@ mod guard;
 mod headers;
 mod intake;
 mod judge;
+mod proven;
 mod pulse;
 mod reply;
 mod target;
