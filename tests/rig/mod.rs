@@ -11,6 +11,7 @@
 )]
 
 pub mod backend;
+pub mod keys;
 
 use std::time::Duration;
 
