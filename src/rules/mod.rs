@@ -30,7 +30,7 @@ mod report;
 mod response;
 mod revision;
 mod schema;
-mod signature;
+pub mod signature;
 mod statement;
 mod summary;
 #[cfg(test)]
