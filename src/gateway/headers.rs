@@ -2,6 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use super::proven::Proven;
 use super::trace;
 use crate::policy::{Policy, Route};
 
@@ -45,6 +46,8 @@ pub struct Own<'a> {
     pub profile: Option<&'a str>,
     /// The message's digest, once stage 8 passed.
     pub digest: Option<&'a str>,
+    /// Whose authority it has, once stage 10 passed.
+    pub proven: Option<&'a Proven>,
     /// Trace id for a trace that begins here: 32 lowercase hex digits.
     pub new_trace: String,
     /// The gateway's span: 16 lowercase hex digits.
@@ -78,6 +81,23 @@ pub fn forwarded(received: &HeaderMap, route: &Route, policy: &Policy, own: &Own
         fields.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/uai+json"));
     }
     fields.insert("uai-verdict", own.verdict.clone());
+    let part = |part: Option<&String>| part.map(|text| quoted(text));
+    let proven = own.proven;
+    put(
+        &mut fields,
+        "uai-principal",
+        part(proven.map(|proven| &proven.principal)),
+    );
+    put(
+        &mut fields,
+        "uai-tenant",
+        part(proven.and_then(|proven| proven.tenant.as_ref())),
+    );
+    put(
+        &mut fields,
+        "uai-project",
+        part(proven.and_then(|proven| proven.project.as_ref())),
+    );
     put(&mut fields, "uai-profile", own.profile.map(quoted));
     put(&mut fields, "uai-message-digest", own.digest.map(quoted));
     fields
