@@ -3,4 +3,5 @@
 pub mod jws;
 pub mod keys;
 pub mod remembered;
+pub mod ring;
 pub mod tls;
