@@ -12,9 +12,10 @@ use super::{Setup, StartError, watch as watching};
 use crate::admin;
 use crate::config::Watcher;
 use crate::discovery;
-use crate::gateway::{Gate, server};
+use crate::gateway::{Gate, Parts, server};
 use crate::policy::InForce;
 use crate::telemetry::Metrics;
+use crate::trust::ring::KeyRing;
 use crate::trust::tls::Certificates;
 
 /// A gate that serves. Dropped, it drains in the background; [`Running::stop`] waits for that.
@@ -25,6 +26,7 @@ pub struct Running {
     policy: Arc<InForce>,
     metrics: Metrics,
     certificates: Option<Arc<Certificates>>,
+    keys: KeyRing,
     state: admin::State,
     stop: watch::Sender<bool>,
     stop_admin: watch::Sender<bool>,
@@ -34,7 +36,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Binds both listeners and begins to serve. Port 0 takes any free port. Needs a tokio runtime.
+    /// Binds both listeners, loads the keys of every issuer as far as they can be had, and begins to serve. Port 0 takes
+    /// any free port. Needs a tokio runtime.
     ///
     /// # Errors
     /// Why it cannot run.
@@ -60,16 +63,23 @@ impl Running {
         let policy = Arc::new(InForce::new(config.policy, clock.now()));
         let metrics = Metrics::new();
         metrics.policy(&policy.current().revision, true);
+        let keys = KeyRing::start(
+            &policy.current().trust,
+            clock.clone(),
+            watching::keys(sink.clone(), watched.as_ref().map(|watched| watched.notice)),
+        )
+        .await;
         let state = admin::State::new(
             Arc::clone(&policy),
             metrics.clone(),
             sink.clone(),
             clock.clone(),
+            keys.clone(),
             server.ledger_required,
         );
         let watcher = match watched {
             Some(watched) => {
-                let watcher = watching::policy(&watched, &server, &policy, &clock, &sink, &metrics);
+                let watcher = watching::policy(&watched, &server, &policy, &keys, &clock, &sink, &metrics);
                 Some(watcher.map_err(|source| StartError::System { what: "thread", source })?)
             }
             None => None,
@@ -84,14 +94,16 @@ impl Running {
                 stopped.clone(),
             ));
         }
-        let gate_parts = Arc::new(Gate::new(
-            Arc::clone(&policy),
+        tokio::spawn(keys.clone().watch(stopped.clone()));
+        let gate_parts = Arc::new(Gate::new(Parts {
+            policy: Arc::clone(&policy),
             clock,
-            sink.clone(),
-            metrics.clone(),
-            discovery::problem_page,
-            server.ledger_required,
-        ));
+            sink: sink.clone(),
+            metrics: metrics.clone(),
+            keys: keys.clone(),
+            problem_page: discovery::problem_page,
+            ledger_required: server.ledger_required,
+        }));
         let serving = tokio::spawn(server::serve(gate_parts, gate_listener, acceptor, stopped));
         let administering = tokio::spawn(admin::serve(
             admin_listener,
@@ -106,6 +118,7 @@ impl Running {
             policy,
             metrics,
             certificates,
+            keys,
             state,
             stop,
             stop_admin,
@@ -138,6 +151,11 @@ impl Running {
     /// The certificate of the gate, when it has one.
     pub const fn certificates(&self) -> Option<&Arc<Certificates>> {
         self.certificates.as_ref()
+    }
+
+    /// The keys of every issuer.
+    pub const fn keys(&self) -> &KeyRing {
+        &self.keys
     }
 
     /// Takes no new connection, ends the requests in progress within `deadlines.drain`, then closes. `/readyz` says

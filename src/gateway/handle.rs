@@ -76,10 +76,10 @@ async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<A
     let bytes = read(body, &route, case).await?;
     case.has_read(bytes);
 
-    // Stages 3 to 15: the message, the facts, the verdict.
+    // Stages 3 to 15: the message, the facts, its signature, the verdict.
     let gate = Arc::clone(&case.gate);
     let facts = gather::facts(&gate, &head.headers, &case.policy);
-    let judged = judge(case, &route, &facts)?;
+    let judged = judge(case, &route, head.uri.path(), &facts).await?;
     gate.ledger()?;
 
     // Stage 16: the permit and the very bytes that were judged.
@@ -133,6 +133,7 @@ fn outgoing(case: &Case, head: &Parts, route: &Route, judged: &Judged) -> Outgoi
         verdict: answer::verdict_field(case.id, case.passing()),
         profile: judged.profile.as_deref(),
         digest: judged.digest.as_deref(),
+        proven: judged.proven.as_ref(),
         new_trace: clock.id().simple().to_string(),
         // The second half of a version 7 id is random.
         span: clock.id().simple().to_string().chars().skip(16).collect(),

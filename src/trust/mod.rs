@@ -1,3 +1,7 @@
-//! What the gateway proves about itself and, later, others about themselves: today the TLS of the listener.
+//! What is proven: the TLS of the listener, public keys, signatures made with them, and what of that is remembered.
 
+pub mod jws;
+pub mod keys;
+pub mod remembered;
+pub mod ring;
 pub mod tls;
