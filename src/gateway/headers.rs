@@ -22,14 +22,7 @@ const OWN_CONNECTION: &[&str] = &[
 ];
 
 /// Fields by which a proxy speaks for a client; a client that sends them speaks for itself.
-const REMOVED: &[&str] = &[
-    "forwarded",
-    "x-real-ip",
-    "x-original-url",
-    "x-rewrite-url",
-    "baggage",
-    "uai-capability-revision",
-];
+const REMOVED: &[&str] = &["forwarded", "x-real-ip", "x-original-url", "x-rewrite-url", "baggage"];
 
 /// Fields that prove somebody to the gateway, beside `proxy-*`; passed on only where the route names them.
 const CONSUMED: &[&str] = &["authorization", "dpop", "cookie"];
@@ -190,6 +183,7 @@ pub fn quoted(text: &str) -> String {
 
 fn is_removed(name: &str, policy: &Policy) -> bool {
     REMOVED.contains(&name)
+        || (name.starts_with("uai-") && name != "uai-signature")
         || name.starts_with("x-forwarded-")
         || policy.removed_headers.iter().any(|removed| removed == name)
 }
@@ -222,6 +216,43 @@ mod tests {
     fn a_string_carries_any_text() {
         assert_eq!(quoted("a\"b\\c"), r#""a\"b\\c""#);
         assert_eq!(quoted("é\n"), "\"%C3%A9%0A\"");
+    }
+
+    #[test]
+    fn who_is_proven_is_told_last_and_only_then() {
+        crate::rules::testing::judged(
+            |_| {},
+            |input| {
+                let proven = Proven {
+                    principal: "anna".to_owned(),
+                    tenant: Some("Müller & \"Co\"".to_owned()),
+                    project: None,
+                };
+                let mut own = Own {
+                    verdict: HeaderValue::from_static("\"7\";verdict=allow"),
+                    profile: None,
+                    digest: None,
+                    proven: Some(&proven),
+                    new_trace: "0".repeat(32),
+                    span: "0".repeat(16),
+                    is_keyed_view: false,
+                };
+                // What stage 2b would not have let come here is not passed on either.
+                let received = HeaderMap::from_iter([(
+                    HeaderName::from_static("uai-principal"),
+                    HeaderValue::from_static("\"boss\""),
+                )]);
+                let fields = forwarded(&received, input.route, input.policy, &own);
+                assert_eq!(fields.get_all("uai-principal").iter().count(), 1);
+                assert_eq!(fields["uai-principal"], "\"anna\"");
+                assert_eq!(fields["uai-tenant"], "\"M%C3%BCller & \\\"Co\\\"\"");
+                assert!(!fields.contains_key("uai-project"));
+                own.proven = None;
+                let fields = forwarded(&received, input.route, input.policy, &own);
+                assert!(!fields.contains_key("uai-principal"));
+                assert!(!fields.contains_key("uai-tenant"));
+            },
+        );
     }
 
     #[test]

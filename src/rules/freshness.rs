@@ -57,43 +57,53 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
             return;
         }
     };
+    let at_issued = |rule, detail: &str| place::finding(input, rule, ISSUED, detail);
+    let at_signature = |rule, detail: &str| signature::finding(input, rule, detail);
+    let at: &dyn Fn(Rule, &str) -> Finding;
     let signed_at = signed(input.facts).and_then(|signed| signed.issued_at);
-    let path = signature::path(input.message.envelope());
     let issued = match (input.message.envelope(), signed_at) {
         (Envelope::Canonical, signed_at) => {
             let issued = time(input, ISSUED).unwrap_or(Timestamp::MAX);
-            if let Some(signed_at) = signed_at.filter(|signed_at| *signed_at != issued) {
-                window(input, now, signed_at, path, findings);
+            if let Some(signed_at) = signed_at {
+                window(input, now, signed_at, &at_signature, findings);
             }
             lifetime(input, now, issued, findings);
-            (ISSUED, issued)
+            at = &at_issued;
+            issued
         }
-        (Envelope::Delivery, Some(signed_at)) => (path, signed_at),
+        (Envelope::Delivery, Some(signed_at)) => {
+            at = &at_signature;
+            signed_at
+        }
         (Envelope::Delivery, None) => {
             let detail = "expected a verified signature whose `iat` tells the time";
-            findings.push(place::finding(input, Rule::FreshnessTooOld, path, detail));
+            findings.push(at_signature(Rule::FreshnessTooOld, detail));
             return;
         }
     };
-    let (path, issued) = issued;
-    window(input, now, issued, path, findings);
+    window(input, now, issued, at, findings);
     if fence.is_some_and(|fence| issued <= fence) {
         let detail = "expected a message issued after the gateway could remember what it admitted";
-        findings.push(place::finding(input, Rule::FreshnessFence, path, detail));
+        findings.push(at(Rule::FreshnessFence, detail));
     }
 }
 
 /// Too old, or in the future.
-fn window(input: &Input<'_>, now: Timestamp, issued: Timestamp, path: &[&str], findings: &mut Vec<Finding>) {
+fn window(
+    input: &Input<'_>,
+    now: Timestamp,
+    issued: Timestamp,
+    at: &dyn Fn(Rule, &str) -> Finding,
+    findings: &mut Vec<Finding>,
+) {
     let freshness = &input.policy.freshness;
-    let mut find = |rule, detail: String| findings.push(place::finding(input, rule, path, detail));
     if now.duration_since(issued) > signed_duration(freshness.window) {
         let detail = format!("expected a time at most {} s ago", freshness.window.as_secs());
-        find(Rule::FreshnessTooOld, detail);
+        findings.push(at(Rule::FreshnessTooOld, &detail));
     }
     if issued.duration_since(now) > signed_duration(freshness.skew) {
         let detail = format!("expected a time at most {} s ahead", freshness.skew.as_secs());
-        find(Rule::FreshnessFuture, detail);
+        findings.push(at(Rule::FreshnessFuture, &detail));
     }
 }
 

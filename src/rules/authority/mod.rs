@@ -12,9 +12,9 @@ use crate::policy::{Policy, Principal};
 /// Whom a request is judged as: the signer, or the presenter of a message without a good signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authority<'a> {
-    /// Nobody is proven.
+    /// Nobody is proven, or nothing but a key that belongs to no principal.
     Nobody,
-    /// Something is proven to which the policy gives nothing, as a key that belongs to no principal.
+    /// Somebody is proven whom the policy does not know, or it cannot be known who.
     Stranger,
     /// This principal.
     Principal(&'a Principal),
@@ -29,17 +29,19 @@ impl<'a> Authority<'a> {
         }
     }
 
-    fn of(policy: &'a Policy, name: Option<&str>) -> Self {
-        name.and_then(|name| policy.trust.principal(name))
-            .map_or(Self::Stranger, Self::Principal)
+    fn of(policy: &'a Policy, name: &str) -> Self {
+        policy.trust.principal(name).map_or(Self::Stranger, Self::Principal)
     }
 }
 
 /// Whose authority counts: sender, tenant, project and role follow the signer, or the presenter when nobody signed.
 pub fn proven<'a>(policy: &'a Policy, facts: &Facts<'_>) -> Authority<'a> {
     match (signed(facts), facts.presenter) {
-        (Some(signed), _) => Authority::of(policy, signed.principal.as_deref()),
-        (None, Fact::Known(presenter)) => Authority::of(policy, Some(&presenter.principal)),
+        (Some(signed), _) => match &signed.principal {
+            Some(name) => Authority::of(policy, name),
+            None => Authority::Nobody,
+        },
+        (None, Fact::Known(presenter)) => Authority::of(policy, &presenter.principal),
         (None, Fact::Unavailable) => Authority::Stranger,
         (None, Fact::Absent) => Authority::Nobody,
     }
@@ -82,7 +84,7 @@ mod tests {
                 Some("bert"),
                 false,
             ),
-            ("a key of nobody", |case| signed_by(case, None), None, false),
+            ("a key of nobody", |case| signed_by(case, None), None, true),
             (
                 "a key of nobody, presented",
                 |case| {
@@ -90,7 +92,7 @@ mod tests {
                     signed_by(case, None);
                 },
                 None,
-                false,
+                true,
             ),
             ("somebody the policy lost", |case| presented(case, "carl"), None, false),
             (

@@ -7,7 +7,7 @@
 //! What the backend reads in `trust` must be what the gateway proved.
 //!
 //! # Contract
-//! §7, "Trust members". A key that belongs to no principal has no name.
+//! §7, "Trust members". A key that belongs to no principal proves none.
 //!
 //! # Outcome
 //! 403 ERR_AUTHORITY_VIOLATION with trigger `authority_boundary_conflict`, a No-Op.
@@ -75,11 +75,12 @@ mod tests {
                 },
                 REFUSED,
             ),
-            ("a key of nobody", |case| signed_by(case, None), REFUSED),
+            ("a key of nobody", |case| signed_by(case, None), &[]),
+            ("a signer that is gone", |case| signed_by(case, Some("carl")), REFUSED),
             (
                 "nothing named",
                 |case| {
-                    signed_by(case, None);
+                    signed_by(case, Some("carl"));
                     case.set("/trust/principal", "null");
                 },
                 &[],

@@ -37,8 +37,7 @@ fn mismatch(input: &Input<'_>) -> Option<(&'static [&'static str], &'static str)
         Envelope::Canonical => &["source", "id"],
         Envelope::Delivery => &["sender", "logical_agent_id"],
     };
-    let signed = signed(input.facts);
-    if let Some(signed) = signed {
+    if let Some(signed) = signed(input.facts) {
         let issuer = input.policy.trust.issuer(&signed.issuer);
         if !issuer.is_some_and(|issuer| lists(&issuer.senders, input)) {
             return Some((path, "expected a sender that the issuer of the key signs for"));
@@ -46,7 +45,6 @@ fn mismatch(input: &Input<'_>) -> Option<(&'static [&'static str], &'static str)
     }
     let principal = match proven(input.policy, input.facts) {
         Authority::Nobody => return None,
-        Authority::Stranger if signed.is_some_and(|signed| signed.principal.is_none()) => return None,
         Authority::Stranger => return Some((path, "expected a sender of a principal that the policy knows")),
         Authority::Principal(principal) => principal,
     };

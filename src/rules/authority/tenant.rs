@@ -151,11 +151,12 @@ mod tests {
                 },
                 REFUSED,
             ),
-            ("a key of nobody", |case| signed_by(case, None), REFUSED),
+            ("a key of nobody", |case| signed_by(case, None), &[]),
+            ("a signer that is gone", |case| signed_by(case, Some("carl")), REFUSED),
             (
-                "a key of nobody, nothing claimed",
+                "a signer that is gone, nothing claimed",
                 |case| {
-                    signed_by(case, None);
+                    signed_by(case, Some("carl"));
                     case.set("/source/project", "null");
                 },
                 &[],
