@@ -4,3 +4,6 @@ pub mod jws;
 pub mod keys;
 pub mod remembered;
 pub mod tls;
+
+#[cfg(test)]
+pub(crate) mod testing;
