@@ -79,7 +79,7 @@ fn delivery() -> Value {
         "sender": {
             "logical_agent_id": "urn:agent:one",
             "uai_identity": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-            "signature": "eyJhbGciOiJFZERTQSJ9..c2ln",
+            "signature": "eyJhbGciOiJFZERTQSIsImtpZCI6ImsiLCJ0eXAiOiJ1YWktbWVzc2FnZStqd3MiLCJpYXQiOjE3ODAyNTA0MDB9..c2ln",
         },
         "recipient": {
             "logical_agent_id": "urn:agent:two",

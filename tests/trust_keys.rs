@@ -559,6 +559,75 @@ async fn a_kid_in_two_sets_belongs_to_the_one_that_had_it_first() {
     rig.refuses(good(&first, now()), "signature.wrong", 401).await;
 }
 
+/// A route that takes both envelopes.
+const BOTH: &str = r#"
+  - name: inbox
+    path: /v1/messages
+    method: POST
+    takes: messages
+    envelopes: [canonical, delivery]
+    payload: any
+    profiles: [uai.agent.final-report.v1]
+    extensions: ["urn:uaix:ext:agent-communication-standard"]
+    modes: [async, async_durable]
+    integrity: declared
+    body: 64KiB
+"#;
+
+/// A delivery envelope without its signature.
+fn delivery() -> Value {
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    serde_json::json!({
+        "version": "1.0.0",
+        "logical_message_id": format!("0f8fad5b-d9cb-469f-a165-{number:012x}"),
+        "sender": {
+            "logical_agent_id": "urn:agent:one",
+            "uai_identity": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+            "signature": "",
+        },
+        "recipient": {
+            "logical_agent_id": "urn:agent:two",
+            "delivery_id": format!("7c9e6679-7425-40de-944b-{number:012x}"),
+        },
+        "delivery_mode": "async_durable",
+        "payload": {"text": "hello"},
+    })
+}
+
+#[tokio::test]
+async fn a_signature_inside_the_message_is_verified_in_both_envelopes() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("keys.json");
+    let key = Key::es256("a");
+    fs::write(&file, jwks(&[&key])).unwrap();
+    let issuers = of_file("partner", &file, "").replace("\"agt_*\"", "\"agt_*\", \"urn:agent:one\"");
+    let rig = Rig::with(&format!("{SETTINGS}issuers:\n{issuers}"), BOTH).await;
+    let header = key.header(now().as_second());
+    let mut delivered = delivery();
+    delivered["sender"]["signature"] = key.signs(&header, &delivered).into();
+    let answered = rig.send(post("/v1/messages", "", delivered.to_string())).await;
+    assert_eq!(answered.status, 200, "{}", answered.text);
+    delivered["payload"]["text"] = "other".into();
+    rig.refuses(post("/v1/messages", "", delivered.to_string()), "signature.wrong", 401)
+        .await;
+    let mut undated = delivery();
+    let mut without = header.clone();
+    without.as_object_mut().unwrap().remove("iat");
+    undated["sender"]["signature"] = key.signs(&without, &undated).into();
+    rig.refuses(post("/v1/messages", "", undated.to_string()), "signature.header", 401)
+        .await;
+    let mut canonical = message(now());
+    canonical["trust"].as_object_mut().unwrap().remove("signature_ref");
+    let jws = key.signs(&header, &canonical);
+    canonical["trust"]["signature_ref"] = format!("data:application/jose,{jws}").into();
+    let answered = rig.send(post("/v1/messages", "", canonical.to_string())).await;
+    assert_eq!(answered.status, 200, "{}", answered.text);
+    canonical["body"]["summary"] = "other".into();
+    rig.refuses(post("/v1/messages", "", canonical.to_string()), "signature.wrong", 401)
+        .await;
+}
+
 /// A gate whose policy file is watched.
 async fn watched(path: &Path, sink: Sink) -> Running {
     Running::start(Setup {

@@ -5,3 +5,6 @@ pub mod keys;
 pub mod remembered;
 pub mod ring;
 pub mod tls;
+
+#[cfg(test)]
+pub(crate) mod testing;

@@ -54,16 +54,13 @@ fn names(principal: &raw::Principal, at: &str, raw: &raw::Policy, report: &mut R
 /// Words that no message and no token could ever carry.
 fn words(principal: &raw::Principal, at: &str, report: &mut Report<'_>) {
     let is_word = |text: &String| !text.is_empty() && !text.contains(|letter: char| letter.is_ascii_whitespace());
-    for (key, list, fits, expected) in [
-        (
-            "scopes",
-            &principal.scopes,
-            is_word as fn(&String) -> bool,
-            "a scope without blanks",
-        ),
+    type Fits = fn(&String) -> bool;
+    let lists: [(&str, &[String], Fits, &str); 3] = [
+        ("scopes", &principal.scopes, is_word, "a scope without blanks"),
         ("actors", &principal.actors, |text| !text.is_empty(), "a subject"),
         ("aliases", &principal.aliases, |text| !text.is_empty(), "a name"),
-    ] {
+    ];
+    for (key, list, fits, expected) in lists {
         for (index, text) in list.iter().enumerate() {
             if !fits(text) {
                 report.value(&format!("{at}/{key}/{index}"), &format!("`{key}`: expected {expected}"));

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::holder::{Flight, Holder};
 use super::*;
-use crate::policy::{Algorithm, KeySource, Pattern};
+use crate::policy::{Algorithm, KeySource};
 
 fn issuer(name: &str, file: PathBuf) -> Issuer {
     Issuer {
