@@ -2,4 +2,5 @@
 //!
 //! `store` is the one interface to the engine that remembers; everything else here is written once, over it.
 
+pub mod engine;
 pub mod store;
