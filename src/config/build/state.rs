@@ -93,7 +93,10 @@ fn url(raw: Option<&str>, schemes: [&str; 2], report: &mut Report<'_>) -> Option
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     let has_password = authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'));
     if has_password || rest.contains("password=") {
-        report.value("/state/url", "`url`: expected no password; name a file in `password_file`");
+        report.value(
+            "/state/url",
+            "`url`: expected no password; name a file in `password_file`",
+        );
         return None;
     }
     Some(url.to_owned())
@@ -141,12 +144,7 @@ pub(super) fn keys(raw: &raw::Keys, deadlines: &Deadlines, report: &mut Report<'
     Idempotency {
         retention,
         running_lease,
-        max_body: size(
-            raw.max_body.as_ref(),
-            "/idempotency/max_body",
-            default.max_body,
-            report,
-        ),
+        max_body: size(raw.max_body.as_ref(), "/idempotency/max_body", default.max_body, report),
         max: raw.max.map_or(default.max, u64::from),
         max_bytes: u64::try_from(size(
             raw.max_bytes.as_ref(),
