@@ -304,6 +304,12 @@ fn full_at(full: &[Rule], index: usize) -> Finding {
             Rule::ReplayShare,
             "expected fewer messages of one sender than `replay.per_sender_max`",
         ),
-        Some(_) | None => Finding::new(Rule::StateFull, "nothing more can be remembered, so nothing more is admitted"),
+        Some(_) | None => Finding::new(
+            Rule::StateFull,
+            "nothing more can be remembered, so nothing more is admitted",
+        ),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,6 +90,12 @@ pub enum OpenError {
     /// What is there was not written by this program, or by one that is not understood.
     #[error("the store holds something else: {0}")]
     Foreign(String),
+    /// This program has no such engine.
+    #[error("this version has no engine `{engine}`")]
+    NotHere {
+        /// Its name.
+        engine: &'static str,
+    },
     /// A server cannot be reached, or is not set up to be trusted with what must not be lost.
     #[error("the store cannot be used: {0}")]
     Server(String),

@@ -251,7 +251,13 @@ mod tests {
     async fn a_lost_or_damaged_file_is_unknown_until_it_is_reset() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("fence");
-        for content in [None, Some(""), Some("portcullis-fence-1 x\n"), Some("portcullis-fence-1 9"), Some("9\n")] {
+        for content in [
+            None,
+            Some(""),
+            Some("portcullis-fence-1 x\n"),
+            Some("portcullis-fence-1 9"),
+            Some("9\n"),
+        ] {
             if let Some(content) = content {
                 fs::write(&path, content).unwrap();
             }

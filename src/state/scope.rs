@@ -82,10 +82,7 @@ pub fn share(who: Who<'_>, tenant: &str, sender: &str) -> Key {
         Who::Presenter(_) | Who::Signer(..) => b"proven",
         Who::Nobody => b"claimed",
     };
-    Key::of(
-        Space::Count,
-        &[b"sender", proven, tenant.as_bytes(), sender.as_bytes()],
-    )
+    Key::of(Space::Count, &[b"sender", proven, tenant.as_bytes(), sender.as_bytes()])
 }
 
 /// Counts all of one kind.
@@ -134,7 +131,10 @@ mod tests {
     fn without_proof_the_digest_and_the_fingerprint_join() {
         let nobody = Who::Nobody;
         assert_ne!(replay(nobody, &NAMED, [1; 16]), replay(nobody, &NAMED, [2; 16]));
-        assert_ne!(replay(nobody, &NAMED, [1; 16]), replay(Who::Presenter("p"), &NAMED, [1; 16]));
+        assert_ne!(
+            replay(nobody, &NAMED, [1; 16]),
+            replay(Who::Presenter("p"), &NAMED, [1; 16])
+        );
         assert_ne!(
             idempotency(nobody, "r", "k", [1; 16]),
             idempotency(nobody, "r", "k", [2; 16])
@@ -156,7 +156,10 @@ mod tests {
         ] {
             assert_ne!(other, first);
         }
-        assert_ne!(key(Who::Signer("i", "a"), "r", "k"), key(Who::Signer("i", "b"), "r", "k"));
+        assert_ne!(
+            key(Who::Signer("i", "a"), "r", "k"),
+            key(Who::Signer("i", "b"), "r", "k")
+        );
         assert_ne!(answered(first, [1; 16]), answered(first, [2; 16]));
     }
 

@@ -140,10 +140,7 @@ impl Ticket {
 
     /// Everything that the admit commit wrote but the spent proof, away again; if it is still ours.
     pub(super) fn undo(&self, now: Millis) -> Txn {
-        let mut change = Txn {
-            now,
-            ..Txn::default()
-        };
+        let mut change = Txn { now, ..Txn::default() };
         let mut back = |key, until| {
             change.count.push(Count {
                 key,
