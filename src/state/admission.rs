@@ -97,12 +97,7 @@ pub async fn admit(store: &Arc<dyn Store>, plan: Plan, patience: Duration) -> Re
         draft.claim(Step::Key, key.key, running.clone(), key.until);
     }
     if let Some(id) = &plan.id {
-        // Beside a key the entry needs no owner: the key's entry says whose run it is.
-        let owner = match running {
-            Some(_) => Bytes::new(),
-            None => Bytes::copy_from_slice(&plan.owner),
-        };
-        draft.claim(Step::Id, id.key, owner, id.until);
+        draft.claim(Step::Id, id.key, Bytes::copy_from_slice(&plan.owner), id.until);
         draft.message(id, &plan);
     }
     if let Some(key) = &plan.key {

@@ -555,8 +555,9 @@ proptest! {
         runtime.block_on(async {
             let store = memory();
             let mut keys: HashMap<u8, (u8, Told, i64)> = HashMap::new();
-            let mut ids: HashMap<u8, i64> = HashMap::new();
-            let mut open: Vec<(Ticket, u8, u8)> = Vec::new();
+            let mut ids: HashMap<u8, (i64, u8)> = HashMap::new();
+            let mut open: Vec<(Ticket, u8, u8, u8)> = Vec::new();
+            let mut owners = 0..=u8::MAX;
             let mut now = 0;
             for step in story {
                 match step {
@@ -567,11 +568,13 @@ proptest! {
                             (Some((_, Told::Done, _)), _) => Ok("done"),
                             (Some((_, Told::Runs, lease)), _) if now < *lease => Err(Rule::IdempotencyInFlight),
                             (Some((_, Told::Runs | Told::Lost, _)), _) => Err(Rule::IdempotencyUnknown),
-                            (None, Some(until)) if now < *until => Err(Rule::ReplaySeen),
+                            (None, Some((until, _))) if now < *until => Err(Rule::ReplaySeen),
                             (None, _) => Ok("runs"),
                         };
                         let moved = SignedDuration::from_secs(now);
+                        let owner = owners.next().unwrap();
                         let plan = with(plan(&key.to_string(), &id.to_string()), |plan| {
+                            plan.owner = [owner; 8];
                             plan.now = at(0) + moved;
                             plan.id.as_mut().unwrap().until = millis(at(0) + moved) + 360_000;
                             let keyed = keyed(plan);
@@ -582,8 +585,8 @@ proptest! {
                             Ok(Admitted::Run(ticket)) => {
                                 assert_eq!(wanted, Ok("runs"));
                                 keys.insert(key, (fingerprint, Told::Runs, now + 60));
-                                ids.insert(id, now + 360);
-                                open.push((ticket, key, id));
+                                ids.insert(id, (now + 360, owner));
+                                open.push((ticket, key, id, owner));
                             }
                             Ok(Admitted::Replayed(_)) => assert_eq!(wanted, Ok("done")),
                             Err(finding) => assert_eq!(wanted, Err(finding.rule)),
@@ -593,7 +596,7 @@ proptest! {
                         if index >= open.len() {
                             continue;
                         }
-                        let (ticket, key, id) = open.remove(index);
+                        let (ticket, key, id, owner) = open.remove(index);
                         let then = at(now);
                         match step {
                             Does::Finish(_) => {
@@ -601,9 +604,13 @@ proptest! {
                                 keys.get_mut(&key).unwrap().1 = Told::Done;
                             }
                             Does::Withdraw(_) => {
-                                ticket.withdraw(then).await.unwrap();
-                                keys.remove(&key);
-                                ids.remove(&id);
+                                // Only what is still its own is free again.
+                                let is_own = ids.get(&id).is_some_and(|(until, own)| now < *until && *own == owner);
+                                assert_eq!(ticket.withdraw(then).await.is_ok(), is_own);
+                                if is_own {
+                                    keys.remove(&key);
+                                    ids.remove(&id);
+                                }
                             }
                             Does::Lose(_) => {
                                 ticket.lost(then).await.unwrap();
