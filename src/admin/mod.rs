@@ -18,6 +18,7 @@ pub use serve::serve;
 use crate::clock::Clock;
 use crate::policy::InForce;
 use crate::record::Sink;
+use crate::state::Keeper;
 use crate::telemetry::Metrics;
 use crate::trust::ring::{KeyRing, Unready};
 
@@ -33,6 +34,7 @@ struct Inner {
     clock: Clock,
     keys: KeyRing,
     ledger_required: bool,
+    keeper: Arc<Keeper>,
     started: AtomicBool,
     draining: AtomicBool,
 }
@@ -46,6 +48,7 @@ impl State {
         clock: Clock,
         keys: KeyRing,
         ledger_required: bool,
+        keeper: Arc<Keeper>,
     ) -> Self {
         Self(Arc::new(Inner {
             policy,
@@ -54,6 +57,7 @@ impl State {
             clock,
             keys,
             ledger_required,
+            keeper,
             started: AtomicBool::new(false),
             draining: AtomicBool::new(false),
         }))
@@ -99,6 +103,8 @@ impl State {
             Some(Unready::NeverLoaded) => reasons.push("the keys of an issuer were never loaded"),
             Some(Unready::Stale) => reasons.push("the keys of an issuer are older than `max_stale`"),
         }
+        let skew = self.0.policy.current().freshness.skew;
+        reasons.extend(self.0.keeper.not_ready(self.0.clock.now(), skew));
         if self.0.ledger_required && !self.0.sink.is_sound() {
             self.0.sink.event("ledger_probe", self.0.clock.now(), Map::new());
             if !self.0.sink.is_sound() {

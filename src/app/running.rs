@@ -14,6 +14,7 @@ use crate::config::Watcher;
 use crate::discovery;
 use crate::gateway::{Gate, Parts, server};
 use crate::policy::InForce;
+use crate::state::Keeper;
 use crate::telemetry::Metrics;
 use crate::trust::ring::KeyRing;
 use crate::trust::tls::Certificates;
@@ -47,6 +48,7 @@ impl Running {
             watched,
             sink,
             clock,
+            store,
         } = setup;
         let server = config.server;
         let certificates = match &server.tls {
@@ -57,6 +59,10 @@ impl Running {
             Some(certificates) => Some(TlsAcceptor::from(certificates.server_config()?)),
             None => None,
         };
+        let keeper = Arc::new(match store {
+            Some(store) => Keeper::over(store),
+            None => Keeper::open(&server.state, &clock).await?,
+        });
         let (gate_listener, gate) = listen("gate", server.listen).await?;
         let (admin_listener, admin) = listen("admin listener", server.admin).await?;
 
@@ -76,6 +82,7 @@ impl Running {
             clock.clone(),
             keys.clone(),
             server.ledger_required,
+            Arc::clone(&keeper),
         );
         let watcher = match watched {
             Some(watched) => {
@@ -95,12 +102,14 @@ impl Running {
             ));
         }
         tokio::spawn(keys.clone().watch(stopped.clone()));
+        tokio::spawn(watching::sweep(Arc::clone(&keeper), clock.clone(), stopped.clone()));
         let gate_parts = Arc::new(Gate::new(Parts {
             policy: Arc::clone(&policy),
             clock,
             sink: sink.clone(),
             metrics: metrics.clone(),
             keys: keys.clone(),
+            keeper,
             problem_page: discovery::problem_page,
             ledger_required: server.ledger_required,
         }));

@@ -15,12 +15,17 @@ use crate::config::{Reloader, Watcher};
 use crate::message::is_id;
 use crate::policy::{Attempt, InForce, Mode, Policy};
 use crate::record::Sink;
+use crate::state::Keeper;
+use crate::state::plan::millis;
 use crate::telemetry::Metrics;
 use crate::trust::ring::{Event, KeyRing, What};
 use crate::trust::tls::{Certificates, TlsError};
 
 /// How often the certificate's files are looked at.
 const POLL: Duration = Duration::from_secs(2);
+
+/// How often what has ended is removed from the store.
+const SWEEP: Duration = Duration::from_secs(10);
 
 /// Watches the policy until the returned value is dropped.
 pub fn policy(
@@ -149,6 +154,17 @@ pub fn keys(sink: Sink, notice: Option<fn(&str)>) -> impl Fn(&Event) + Send + Sy
         if let (Some(notice), Some(words)) = (notice, event.warning()) {
             notice(&words);
         }
+    }
+}
+
+/// Removes what has ended from the store until the gate stops. What could not be removed is not trusted all the same.
+pub async fn sweep(keeper: Arc<Keeper>, clock: Clock, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            () = sleep(SWEEP) => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+        drop(keeper.store().sweep(millis(clock.now())).await);
     }
 }
 

@@ -23,6 +23,7 @@ pub use mistake::{Mistake, Mistakes, render_warnings};
 pub use watch::{Reloader, Watcher};
 
 use crate::policy::Policy;
+use crate::state::engine::StateConfig;
 use files::Gathered;
 
 /// What the process needs at start and what judges requests.
@@ -45,6 +46,8 @@ pub struct Server {
     pub admin: SocketAddr,
     /// TLS of the gate; `None` listens in plain text.
     pub tls: Option<Tls>,
+    /// What remembers, and where.
+    pub state: StateConfig,
     /// Refuse new requests while records cannot be written (`ledger: required`).
     pub ledger_required: bool,
 }

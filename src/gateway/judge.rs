@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::request::Parts;
 
+use super::admit;
 use super::case::Case;
 use super::proven::{self, Proven};
 use super::{prove, security};
@@ -16,6 +18,7 @@ use crate::message::is_id;
 use crate::policy::{BackendView, Body, Route};
 use crate::record::Subject;
 use crate::rules::Input;
+use crate::state::plan::Plan;
 
 /// A request that may pass, and what the backend leg needs to know of its message.
 #[derive(Debug)]
@@ -34,13 +37,15 @@ pub struct Judged {
     pub keyed: Option<Bytes>,
     /// Whose authority it has; nobody's, where stages 5 to 10 would refuse it.
     pub proven: Option<Proven>,
+    /// What is remembered of it; `None` on an observe route that cannot tell the time.
+    pub plan: Option<Plan>,
 }
 
 /// Stages 3 to 15, of a request to this path.
 ///
 /// # Errors
 /// The refusal of the first stage that fails.
-pub async fn judge(case: &mut Case, route: &Route, path: &str, facts: &Facts<'_>) -> Result<Judged, Refusal> {
+pub async fn judge(case: &mut Case, route: &Route, head: &Parts, facts: &Facts<'_>) -> Result<Judged, Refusal> {
     let bytes = case.bytes.clone();
     let policy = std::sync::Arc::clone(&case.policy);
     case.subject().body_digest = Some(sha256_hex(&bytes));
@@ -73,7 +78,7 @@ pub async fn judge(case: &mut Case, route: &Route, path: &str, facts: &Facts<'_>
             let verdict = match decide::screen(&input) {
                 Ok(screened) => {
                     case.reach(Stage::Signature);
-                    proof = prove::proof(case, route, path, &message, facts).await;
+                    proof = prove::proof(case, route, head.uri.path(), &message, facts).await;
                     let facts = Facts {
                         proof: by_reference(&proof),
                         ..*facts
@@ -83,14 +88,27 @@ pub async fn judge(case: &mut Case, route: &Route, path: &str, facts: &Facts<'_>
                 }
                 Err(verdict) => verdict,
             };
-            (verdict, Unpermitted::of(&message, declared.backend_view))
+            let mut judged = Unpermitted::of(&message, declared.backend_view);
+            let facts = &Facts {
+                proof: by_reference(&proof),
+                ..*facts
+            };
+            judged.plan = admit::of_message(case, route, facts, judged.timeout, &message);
+            (verdict, judged)
         }
         Body::Legacy | Body::Read => {
             if let Fact::Known(key) = facts.idempotency_key {
                 case.subject().idempotency_key = Some(key.to_owned());
             }
             case.reach(Stage::Schema);
-            (decide::decide_plain(&policy, route, facts), Unpermitted::default())
+            let plan = admit::of_request(case, route, facts, head);
+            (
+                decide::decide_plain(&policy, route, facts),
+                Unpermitted {
+                    plan,
+                    ..Unpermitted::default()
+                },
+            )
         }
     };
     let facts = &Facts {
@@ -125,7 +143,6 @@ pub async fn judge(case: &mut Case, route: &Route, path: &str, facts: &Facts<'_>
             return Err(refusal);
         }
     };
-    case.decided();
     Ok(Judged {
         permit,
         question: judged.question,
@@ -134,6 +151,7 @@ pub async fn judge(case: &mut Case, route: &Route, path: &str, facts: &Facts<'_>
         digest: judged.digest,
         keyed: judged.keyed,
         proven: authority,
+        plan: judged.plan,
     })
 }
 
@@ -160,6 +178,7 @@ struct Unpermitted {
     profile: Option<String>,
     digest: Option<String>,
     keyed: Option<Bytes>,
+    plan: Option<Plan>,
 }
 
 impl Unpermitted {
@@ -178,6 +197,7 @@ impl Unpermitted {
                 (Form::Keyless, BackendView::Keyed) => Some(message.keyed().into()),
                 (Form::Keyless, BackendView::Received) | (Form::Keyed, _) => None,
             },
+            plan: None,
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod answer;
 pub mod handle;
 pub mod server;
 
+mod admit;
 mod body;
 mod case;
 mod connection;
@@ -30,6 +31,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use http::Response;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::rates::Rates;
 use crate::clock::{Clock, Steady};
@@ -37,6 +39,7 @@ use crate::contract::{Finding, Rule};
 use crate::decide::Refusal;
 use crate::policy::InForce;
 use crate::record::Sink;
+use crate::state::Keeper;
 use crate::telemetry::Metrics;
 use crate::trust::ring::KeyRing;
 use crate::upstream::Upstream;
@@ -71,8 +74,12 @@ pub struct Gate {
     steady: Steady,
     /// How often anybody may ask.
     rates: Rates,
+    /// What remembers.
+    pub keeper: Arc<Keeper>,
     /// Requests in progress.
     in_flight: AtomicUsize,
+    /// Requests that go on without their client.
+    detached: Arc<Semaphore>,
 }
 
 /// What a gate is made of.
@@ -88,11 +95,16 @@ pub struct Parts {
     pub metrics: Metrics,
     /// The keys of every issuer.
     pub keys: KeyRing,
+    /// What remembers.
+    pub keeper: Arc<Keeper>,
     /// The page of a code.
     pub problem_page: ProblemPage,
     /// Refuse to forward while records cannot be written.
     pub ledger_required: bool,
 }
+
+/// More requests than can be in progress; as many as a policy can ask for, and more.
+const DETACHED: u32 = 1 << 20;
 
 impl Gate {
     /// A gate with nothing in progress.
@@ -109,8 +121,22 @@ impl Gate {
             upstream: Upstream::new(),
             problem_page: parts.problem_page,
             ledger_required: parts.ledger_required,
+            keeper: parts.keeper,
             in_flight: AtomicUsize::new(0),
+            detached: Arc::new(Semaphore::new(
+                usize::try_from(DETACHED).unwrap_or(Semaphore::MAX_PERMITS),
+            )),
         }
+    }
+
+    /// Held by a request that does not end with its connection.
+    async fn detach(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.detached).acquire_owned().await.ok()
+    }
+
+    /// Until no request goes on without its client.
+    async fn settled(&self) {
+        drop(self.detached.acquire_many(DETACHED).await);
     }
 
     /// A seat among `limit` requests in progress (contract §4, "Rates").

@@ -18,6 +18,9 @@ pub type Millis = u64;
 /// An entry that never ends.
 pub const FOREVER: Millis = u64::MAX;
 
+/// The longest step in which an engine may count ([`Count`]).
+pub const COUNT_STEP: Millis = 5_000;
+
 /// What an entry is about. The number is part of every stored key and never changes its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -34,6 +37,47 @@ pub enum Space {
     Count = 5,
     /// What the store says of itself: format, epoch, marks.
     Meta = 6,
+}
+
+impl Space {
+    /// Every space, in the order of their numbers.
+    pub const ALL: [Self; 6] = [
+        Self::Replay,
+        Self::Idempotency,
+        Self::Answered,
+        Self::Proof,
+        Self::Count,
+        Self::Meta,
+    ];
+
+    /// The number that stands in stored keys.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Replay => 1,
+            Self::Idempotency => 2,
+            Self::Answered => 3,
+            Self::Proof => 4,
+            Self::Count => 5,
+            Self::Meta => 6,
+        }
+    }
+
+    /// The space of a stored number; `None` for a number that this version does not know.
+    pub fn of_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|space| space.number() == number)
+    }
+
+    /// Its name for operators.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Replay => "replay",
+            Self::Idempotency => "idempotency",
+            Self::Answered => "answered",
+            Self::Proof => "proof",
+            Self::Count => "count",
+            Self::Meta => "meta",
+        }
+    }
 }
 
 /// A stored key: a space and the first 16 bytes of a SHA-256.
@@ -94,8 +138,9 @@ pub enum Expect {
 
 /// A bound on the live entries of one kind, judged and counted in the same commit as the entry itself.
 ///
-/// `add` counts until `until` and then no more; a negative one takes back what was counted with the same `until`. An
-/// engine may count in steps of time, and then counts too much rather than too little.
+/// `add` counts until `until` and then no more; a negative one takes back what was counted with the same `until`, and is
+/// never refused. An engine may count in steps of time, no longer than [`COUNT_STEP`], and then counts too much rather
+/// than too little. Several counts of one key in one commit add up in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// What is counted, in [`Space::Count`].
@@ -187,8 +232,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Removes entries whose time has passed, as far as the engine does not do so by itself.
     fn sweep(&self, now: Millis) -> Pending<'_, u64>;
 
-    /// The latest time of which the store may have forgotten what was admitted: nothing issued at or before it may be
-    /// admitted (contract §8, "Restart fence"). `None` when it has forgotten nothing.
+    /// The latest time of issue of which the store may have forgotten what was admitted: nothing issued at or before it
+    /// may be admitted (contract §8, "Restart fence"). It is a time of issue, not the time of forgetting: an entry that
+    /// ended at `t` was issued at `t` − window − 2 × skew. `None` when nothing has been forgotten.
     fn fence(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// Figures.

@@ -14,6 +14,7 @@ pub mod backend;
 pub mod jwks;
 pub mod keys;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,6 +22,8 @@ use portcullis::app::{Running, Setup};
 use portcullis::clock::Clock;
 use portcullis::config;
 use portcullis::record::Sink;
+use portcullis::state::memory::Memory;
+use portcullis::state::store::Store;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -216,11 +219,22 @@ pub async fn run(text: &str, sink: Sink) -> Running {
 
 /// A gate with this policy and a clock that the test moves.
 pub async fn run_at(text: &str, sink: Sink, clock: Clock) -> Running {
+    run_over(text, sink, clock, Some(store())).await
+}
+
+/// A store that forgets nothing while the test runs.
+pub fn store() -> Arc<dyn Store> {
+    Arc::new(Memory::new(None))
+}
+
+/// A gate with this policy, this clock and this store; without one it opens that of the policy.
+pub async fn run_over(text: &str, sink: Sink, clock: Clock, store: Option<Arc<dyn Store>>) -> Running {
     Running::start(Setup {
         config: config::from_text("test.yaml", text).unwrap_or_else(|mistakes| panic!("{:?}", mistakes.mistakes)),
         watched: None,
         sink,
         clock,
+        store,
     })
     .await
     .unwrap()

@@ -6,6 +6,7 @@ mod headers;
 mod messages;
 mod route;
 mod schemas;
+mod state;
 mod trust;
 
 use std::net::SocketAddr;
@@ -20,8 +21,7 @@ use super::{Overrides, Server, Tls, raw};
 use crate::message::json::Bounds;
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, Deadlines, Freshness, Idempotency, Limits, Policy, Rates, Replay, ReviewActions, Vocabulary,
-    capability,
+    Agent, Backend, Deadlines, Freshness, Limits, Policy, Rates, ReviewActions, Vocabulary, capability,
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -66,11 +66,13 @@ fn server(raw: &raw::Policy, gathered: &Gathered, overrides: &Overrides, report:
     {
         report.value("/admin", "`admin`: expected another address than that of `listen`");
     }
+    let state = state::store(&raw.state, gathered, report);
     let tls = tls(raw.tls.as_ref(), gathered, report)?;
     Some(Server {
         listen: listen?,
         admin: admin?,
         tls,
+        state: state?,
         ledger_required: raw.ledger.unwrap_or(raw::Ledger::Required) == raw::Ledger::Required,
     })
 }
@@ -143,6 +145,8 @@ fn policy(
     let public_hosts = addresses::public_hosts(&raw.public_hosts, report);
     let json = bounds(&raw.json, report);
     let freshness = freshness(&raw.freshness, report);
+    let replay = state::replay(&raw.replay, report);
+    let idempotency = state::keys(&raw.idempotency, &deadlines, report);
     let dispatch_route = dispatch_route(raw, report);
     let mut policy = Policy {
         revision: gathered.revision(),
@@ -155,8 +159,8 @@ fn policy(
         json,
         deadlines,
         freshness,
-        replay: Replay::default(),
-        idempotency: Idempotency::default(),
+        replay,
+        idempotency,
         rates: rates(&raw.limits),
         trust: trust?,
         vocabulary,

@@ -2,6 +2,7 @@
 //! their comments are its descriptions, and `build` says what they mean.
 
 mod route;
+mod state;
 mod trust;
 mod units;
 
@@ -9,6 +10,7 @@ pub(super) use route::{
     BackendView, Envelope, ErrorBodies, Forward, Idempotency, Integrity, Level, Mode, OneOrMany, Route, RouteHeaders,
     Takes,
 };
+pub(super) use state::{Engine, Keys, Replay, State};
 pub(super) use trust::{
     Algorithm, Claims, ClientBundle, Credential, Issuer, Principal, Role, RouteSignature, Scheme, Typ,
 };
@@ -59,6 +61,15 @@ pub(super) struct Policy {
     /// How old a message may be. It cannot be switched off.
     #[serde(default)]
     pub freshness: Freshness,
+    /// The store of what has to be remembered. A change needs a restart.
+    #[serde(default)]
+    pub state: State,
+    /// Messages that were admitted.
+    #[serde(default)]
+    pub replay: Replay,
+    /// Idempotency keys and stored answers.
+    #[serde(default)]
+    pub idempotency: Keys,
     /// Issuers of keys: whose signatures and tokens are believed. Default none.
     #[serde(default)]
     pub issuers: Vec<Issuer>,

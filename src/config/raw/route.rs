@@ -57,7 +57,7 @@ pub(in crate::config) struct Route {
     /// Requests a second on this route, of all clients together; twice as many at once. Default no bound.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub rate: Option<u32>,
-    /// Whether a request needs an idempotency key. Default `required`.
+    /// Whether a request needs an idempotency key. Default `required`. With `none` the gateway remembers no key.
     pub idempotency: Option<Idempotency>,
     /// Which headers are passed on.
     pub headers: Option<RouteHeaders>,
