@@ -24,6 +24,9 @@ use crate::state::engine::OpenError;
 /// The format that this program writes, and the newest that it reads.
 pub(super) const FORMAT: u32 = 1;
 
+/// Keyspaces of fjall, numbered from 1; 0 is its own.
+const KEYSPACES: usize = 4;
+
 const TITLE: &str = "portcullis state";
 
 /// What a mark begins with: the name of a store, by chance.
@@ -160,6 +163,11 @@ impl Place {
             .any(|((before, _), (after, _))| before.checked_add(1) != Some(*after));
         if found.is_empty() || gap {
             return Err(self.mark_damaged("a journal is missing"));
+        }
+        // fjall takes a keyspace without it for one that was never finished, and removes it.
+        let keyspaces = (0..=KEYSPACES).map(|number| database.join("keyspaces").join(number.to_string()));
+        if !keyspaces.into_iter().all(|keyspace| keyspace.join("current").is_file()) {
+            return Err(self.mark_damaged("a keyspace is missing"));
         }
         for (_, path) in found {
             let journal = File::open(&path)
