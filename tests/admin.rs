@@ -12,6 +12,8 @@ use portcullis::clock::Clock;
 use portcullis::config;
 use portcullis::policy::InForce;
 use portcullis::record::Sink;
+use portcullis::state::Keeper;
+use portcullis::state::memory::Memory;
 use portcullis::telemetry::Metrics;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -24,6 +26,11 @@ backend: {url: 'http://127.0.0.1:9'}
 routes:
   - {name: tasks, path: /v1/tasks, method: GET, takes: read}
 ";
+
+/// A keeper whose store has forgotten nothing.
+fn keeper() -> Arc<Keeper> {
+    Arc::new(Keeper::over(Arc::new(Memory::new(None))))
+}
 
 /// An admin listener on a free port.
 struct Served {
@@ -40,7 +47,14 @@ async fn served(sink: Sink, ledger_required: bool) -> Served {
     let clock = Clock::manual(Timestamp::UNIX_EPOCH);
     let policy = Arc::new(InForce::new(config.policy, clock.now()));
     let metrics = Metrics::new();
-    let state = State::new(Arc::clone(&policy), metrics.clone(), sink, clock, ledger_required);
+    let state = State::new(
+        Arc::clone(&policy),
+        metrics.clone(),
+        sink,
+        clock,
+        ledger_required,
+        keeper(),
+    );
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();

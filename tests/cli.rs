@@ -425,6 +425,7 @@ agent: {ids: [a.b]}
 backend: {url: 'http://127.0.0.1:9000'}
 listen: 127.0.0.1:0
 admin: 127.0.0.1:0
+state: {engine: memory}
 routes:
   - {name: look, path: /look, method: GET, takes: read}
 ";
@@ -473,10 +474,15 @@ fn run_refuses_what_it_cannot_listen_on() {
 
 #[test]
 fn run_serves_until_it_is_told_to_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let strict = std::fs::read_to_string("policies/strict.yaml").unwrap();
+    // A memory store, whose restart fence passes at once.
+    let text = format!("{strict}\nstate: {{engine: memory}}\nfreshness: {{skew: 1ms}}\n");
+    let policy = file(&directory, "strict.yaml", &text);
     let arguments = [
         "run",
         "--policy",
-        "policies/strict.yaml",
+        policy.to_str().unwrap(),
         "--listen",
         "127.0.0.1:0",
         "--admin",
@@ -506,7 +512,7 @@ fn run_serves_until_it_is_told_to_end() {
         stream.read_to_string(&mut answer).unwrap();
         answer
     };
-    assert!(ask(admin, "/readyz").starts_with("HTTP/1.1 200"));
+    while !ask(admin, "/readyz").starts_with("HTTP/1.1 200") {}
     assert!(ask(gate, "/nowhere").contains("route.undeclared"));
 
     let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();

@@ -180,6 +180,7 @@ async fn with_tls(directory: &Path, settings: &str) -> (Running, Backend, Sink) 
         watched: None,
         sink: sink.clone(),
         clock: rig::clock(),
+        store: Some(rig::store()),
     })
     .await
     .unwrap();

@@ -223,6 +223,7 @@ async fn a_panic_costs_one_request() {
         portcullis::telemetry::Metrics::new(),
         |_, _| panic!("a fault"),
         true,
+        Arc::new(portcullis::state::Keeper::over(rig::store())),
     ));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

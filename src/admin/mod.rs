@@ -18,6 +18,7 @@ pub use serve::serve;
 use crate::clock::Clock;
 use crate::policy::InForce;
 use crate::record::Sink;
+use crate::state::Keeper;
 use crate::telemetry::Metrics;
 
 /// What the admin listener shows. Cloning shares it.
@@ -31,19 +32,28 @@ struct Inner {
     sink: Sink,
     clock: Clock,
     ledger_required: bool,
+    keeper: Arc<Keeper>,
     started: AtomicBool,
     draining: AtomicBool,
 }
 
 impl State {
     /// A gate that has not started yet.
-    pub fn new(policy: Arc<InForce>, metrics: Metrics, sink: Sink, clock: Clock, ledger_required: bool) -> Self {
+    pub fn new(
+        policy: Arc<InForce>,
+        metrics: Metrics,
+        sink: Sink,
+        clock: Clock,
+        ledger_required: bool,
+        keeper: Arc<Keeper>,
+    ) -> Self {
         Self(Arc::new(Inner {
             policy,
             metrics,
             sink,
             clock,
             ledger_required,
+            keeper,
             started: AtomicBool::new(false),
             draining: AtomicBool::new(false),
         }))
@@ -84,6 +94,8 @@ impl State {
         if self.0.policy.current().routes.is_empty() {
             reasons.push("the policy declares no route");
         }
+        let skew = self.0.policy.current().freshness.skew;
+        reasons.extend(self.0.keeper.not_ready(self.0.clock.now(), skew));
         if self.0.ledger_required && !self.0.sink.is_sound() {
             self.0.sink.event("ledger_probe", self.0.clock.now(), Map::new());
             if !self.0.sink.is_sound() {

@@ -6,6 +6,7 @@ mod watch;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use running::Running;
 use tokio::signal::unix::{SignalKind, signal};
@@ -13,6 +14,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::clock::Clock;
 use crate::config::{Config, Overrides};
 use crate::record::Sink;
+use crate::state::engine::OpenError;
+use crate::state::store::Store;
 use crate::trust::tls::TlsError;
 
 /// What a process is started with.
@@ -26,6 +29,8 @@ pub struct Setup {
     pub sink: Sink,
     /// Time and ids.
     pub clock: Clock,
+    /// A store that somebody else opened and knows to be complete; `None` opens the one that the policy names.
+    pub store: Option<Arc<dyn Store>>,
 }
 
 /// Where a policy came from.
@@ -52,6 +57,9 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
+    /// The store cannot be opened.
+    #[error(transparent)]
+    State(#[from] OpenError),
     /// The certificate cannot be taken.
     #[error(transparent)]
     Tls(#[from] TlsError),

@@ -14,6 +14,7 @@ use crate::config::Watcher;
 use crate::discovery;
 use crate::gateway::{Gate, server};
 use crate::policy::InForce;
+use crate::state::Keeper;
 use crate::telemetry::Metrics;
 use crate::trust::tls::Certificates;
 
@@ -44,6 +45,7 @@ impl Running {
             watched,
             sink,
             clock,
+            store,
         } = setup;
         let server = config.server;
         let certificates = match &server.tls {
@@ -54,6 +56,10 @@ impl Running {
             Some(certificates) => Some(TlsAcceptor::from(certificates.server_config()?)),
             None => None,
         };
+        let keeper = Arc::new(match store {
+            Some(store) => Keeper::over(store),
+            None => Keeper::open(&server.state, &config.policy.freshness, &clock).await?,
+        });
         let (gate_listener, gate) = listen("gate", server.listen).await?;
         let (admin_listener, admin) = listen("admin listener", server.admin).await?;
 
@@ -66,6 +72,7 @@ impl Running {
             sink.clone(),
             clock.clone(),
             server.ledger_required,
+            Arc::clone(&keeper),
         );
         let watcher = match watched {
             Some(watched) => {
@@ -84,6 +91,7 @@ impl Running {
                 stopped.clone(),
             ));
         }
+        tokio::spawn(watching::sweep(Arc::clone(&keeper), clock.clone(), stopped.clone()));
         let gate_parts = Arc::new(Gate::new(
             Arc::clone(&policy),
             clock,
@@ -91,6 +99,7 @@ impl Running {
             metrics.clone(),
             discovery::problem_page,
             server.ledger_required,
+            keeper,
         ));
         let serving = tokio::spawn(server::serve(gate_parts, gate_listener, acceptor, stopped));
         let administering = tokio::spawn(admin::serve(

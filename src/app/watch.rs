@@ -13,11 +13,16 @@ use crate::config::Server;
 use crate::config::{Reloader, Watcher};
 use crate::policy::{Attempt, InForce, Mode, Policy};
 use crate::record::Sink;
+use crate::state::Keeper;
+use crate::state::plan::millis;
 use crate::telemetry::Metrics;
 use crate::trust::tls::{Certificates, TlsError};
 
 /// How often the certificate's files are looked at.
 const POLL: Duration = Duration::from_secs(2);
+
+/// How often what has ended is removed from the store.
+const SWEEP: Duration = Duration::from_secs(10);
 
 /// Watches the policy until the returned value is dropped.
 pub fn policy(
@@ -102,6 +107,17 @@ pub async fn certificates(certificates: Arc<Certificates>, clock: Clock, sink: S
                 told(&sink, &clock, Some(&mistake));
             }
         }
+    }
+}
+
+/// Removes what has ended from the store until the gate stops. What could not be removed is not trusted all the same.
+pub async fn sweep(keeper: Arc<Keeper>, clock: Clock, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            () = sleep(SWEEP) => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+        drop(keeper.store().sweep(millis(clock.now())).await);
     }
 }
 

@@ -48,6 +48,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
         }),
         sink: Sink::stdout(),
         clock: Clock::system(),
+        store: None,
     };
     let started = |running: &Running| {
         let line = format!("portcullis: gate on {}, admin on {}", running.gate(), running.admin());

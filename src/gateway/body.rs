@@ -135,6 +135,14 @@ impl AnswerBody {
         }
     }
 
+    /// The body, when it is in memory.
+    pub const fn bytes(&self) -> Option<&Bytes> {
+        match &self.kind {
+            Kind::Whole(bytes) => Some(bytes),
+            Kind::Stream(_) => None,
+        }
+    }
+
     /// The same body, keeping its connection's request open until it is sent.
     #[must_use]
     pub fn holding(mut self, mut open: Open) -> Self {

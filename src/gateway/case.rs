@@ -18,6 +18,7 @@ use crate::decide::{self, Refusal};
 use crate::message::envelope::Form;
 use crate::policy::{Policy, Route, RouteMatch};
 use crate::record::{Closing, Entry, Subject};
+use crate::state::plan::OneUse;
 
 /// Pages of codes, served before the routes (contract §5).
 const PROBLEMS: &str = "/.well-known/uai/problems/";
@@ -43,6 +44,10 @@ pub struct Case {
     pub form: Form,
     /// What an enforcing route would have said, on an observe route.
     pub would: Option<Option<Refusal>>,
+    /// The answer is a stored one (contract §8).
+    pub replayed: bool,
+    /// The transport's proof that is good once, which the admit commit spends.
+    pub proof: Option<OneUse>,
     /// Time at the backend.
     pub backend: Option<Duration>,
     began: Instant,
@@ -62,6 +67,8 @@ pub struct Case {
 pub enum Stop {
     /// With a typed refusal.
     Refused(Refusal),
+    /// With a refusal whose answer is made already, as it is also what is stored.
+    Made(Box<(Refusal, Response<Bytes>)>),
     /// The client left.
     Left,
 }
@@ -101,6 +108,8 @@ impl Case {
             form: Form::Keyed,
             asks_revision: false,
             would: None,
+            replayed: false,
+            proof: None,
             backend: None,
             began: gate.clock.instant(),
             decided: None,
@@ -197,10 +206,11 @@ impl Case {
             .ok_or_else(undeclared)
     }
 
-    /// `allow`, or `observed` on an observe route.
+    /// `allow`, `replayed`, or `observed` on an observe route.
     pub const fn passing(&self) -> Outcome {
         match self.would {
             Some(_) => Outcome::Observed,
+            None if self.replayed => Outcome::Replayed,
             None => Outcome::Allow,
         }
     }
@@ -217,6 +227,10 @@ impl Case {
                 return Some(response);
             }
             Ok(Err(Stop::Refused(refusal))) => refusal,
+            Ok(Err(Stop::Made(made))) => {
+                let (refusal, response) = *made;
+                return Some(self.refused(&refusal, response).map(AnswerBody::whole));
+            }
             Ok(Err(Stop::Left)) => return None,
             Err(Panicked) => self.panicked(),
         };
@@ -224,7 +238,19 @@ impl Case {
     }
 
     /// Closes the record with a refusal, then gives the answer.
-    pub fn refuse(mut self, refusal: &Refusal) -> Response<Bytes> {
+    pub fn refuse(self, refusal: &Refusal) -> Response<Bytes> {
+        let response = self.made(refusal);
+        self.refused(refusal, response)
+    }
+
+    fn refused(mut self, refusal: &Refusal, response: Response<Bytes>) -> Response<Bytes> {
+        self.would = None;
+        self.write(refusal.outcome, Some(refusal), response.status().as_u16());
+        response
+    }
+
+    /// The answer to a refusal.
+    pub fn made(&self, refusal: &Refusal) -> Response<Bytes> {
         let route = self.route.clone();
         let policy = Arc::clone(&self.policy);
         let bytes = self.bytes.clone();
@@ -253,8 +279,6 @@ impl Case {
             },
         );
         self.tell_revision(response.headers_mut());
-        self.would = None;
-        self.write(refusal.outcome, Some(refusal), response.status().as_u16());
         response
     }
 

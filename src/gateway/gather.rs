@@ -8,11 +8,13 @@ use crate::policy::Policy;
 
 /// The facts of one request.
 pub fn facts<'a>(gate: &Gate, headers: &'a HeaderMap, policy: &Policy) -> Facts<'a> {
-    let now = gate.steady.now(&gate.clock, policy.freshness.skew);
+    let skew = policy.freshness.skew;
+    let now = gate.steady.now(&gate.clock, skew);
     Facts {
         signature: field(headers, "uai-signature"),
         capability_revision: field(headers, "uai-capability-revision"),
         idempotency_key: field(headers, "idempotency-key"),
+        fence: now.map_or(Fact::Unavailable, |now| gate.keeper.fence(now, skew)),
         ..Facts::at(now.map_or(Fact::Unavailable, Fact::Known))
     }
 }

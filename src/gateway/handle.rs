@@ -1,22 +1,26 @@
 //! The story of one request, read from top to bottom. Every `?` ends it with a typed refusal.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
+use tokio::sync::oneshot;
 
+use super::admit::{self, Passage};
 use super::body::{self, AnswerBody, Unread};
-use super::case::{Case, Place, Stop};
+use super::case::{Case, Ending, Place, Stop};
 use super::guard::guarded;
 use super::headers::{Own, forwarded};
 use super::judge::{Judged, judge};
-use super::{Gate, answer, gather, intake, reply};
+use super::{Gate, Seat, answer, gather, intake, reply};
 use crate::contract::{Finding, Rule, Stage};
-use crate::decide::Refusal;
+use crate::decide::{Permit, Question, Refusal};
 use crate::policy::Route;
+use crate::state::plan::Plan;
 use crate::upstream::{Outgoing, Wanted};
 
 /// What becomes of one request.
@@ -31,7 +35,32 @@ pub struct Handled {
 /// Answers one request and leaves its one record, whatever happens; `None` when the client left.
 pub async fn handle(gate: &Arc<Gate>, request: Request<Incoming>) -> Option<Handled> {
     let mut case = Case::open(gate);
-    let ending = guarded(story(&mut case, request)).await;
+    let judged = match guarded(judged(&mut case, request)).await {
+        Ok(Ok(Step::Go(judged))) => judged,
+        Ok(Ok(Step::Answer(response))) => return end(case, Ok(Ok(response))),
+        Ok(Err(stop)) => return end(case, Ok(Err(stop))),
+        Err(panicked) => return end(case, Err(panicked)),
+    };
+    if !judged.runs_alone(&case) {
+        let ending = guarded(admitted(&mut case, *judged)).await;
+        return end(case, ending);
+    }
+    // What is remembered is brought to its end, also when its client leaves: its answer is what a retry gets.
+    let permit = gate.detach().await;
+    let (answer, client) = oneshot::channel();
+    tokio::spawn(async move {
+        let ending = guarded(admitted(&mut case, *judged)).await;
+        if answer.is_closed() {
+            drop(case);
+        } else {
+            drop(answer.send(end(case, ending)));
+        }
+        drop(permit);
+    });
+    client.await.ok().flatten()
+}
+
+fn end(mut case: Case, ending: Ending) -> Option<Handled> {
     case.settle(&ending);
     let unread = case.is_unread();
     let response = case.close(ending)?;
@@ -48,14 +77,41 @@ pub fn abandon(gate: &Arc<Gate>) {
     drop(Case::open(gate));
 }
 
-async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<AnswerBody>, Stop> {
+/// Where a request stands once stages 1 to 12 passed.
+enum Step {
+    /// It is answered without the backend.
+    Answer(Response<AnswerBody>),
+    /// It may be admitted.
+    Go(Box<Ready>),
+}
+
+/// A request that was judged, with everything its way to the backend needs.
+struct Ready {
+    route: Arc<Route>,
+    seat: Seat,
+    permit: Permit,
+    question: Question,
+    plan: Option<Plan>,
+    outgoing: Outgoing,
+    wanted: Wanted,
+    deadline: Duration,
+}
+
+impl Ready {
+    /// Whether it goes on without its client: something is remembered of it that has to be settled.
+    fn runs_alone(&self, case: &Case) -> bool {
+        case.would.is_none() && self.plan.as_ref().is_some_and(Plan::runs)
+    }
+}
+
+async fn judged(case: &mut Case, request: Request<Incoming>) -> Result<Step, Stop> {
     let (head, body) = request.into_parts();
     case.meet(&head, !body.is_end_stream());
 
     // Stage 1: one reading of the head, one declared place.
     intake::head(&head, &case.policy)?;
     let route = match case.place(&head)? {
-        Place::Problem(name) => return Ok(case.problem(&name, &head)?),
+        Place::Problem(name) => return Ok(Step::Answer(case.problem(&name, &head)?)),
         Place::Route(route) => route,
     };
     intake::declared(&head, &route)?;
@@ -72,14 +128,12 @@ async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<A
     let bytes = read(body, &route, case).await?;
     case.has_read(bytes);
 
-    // Stages 3 to 15: the message, the facts, the verdict.
+    // Stages 3 to 12 and 15: the message, the facts, the verdict.
     let gate = Arc::clone(&case.gate);
     let facts = gather::facts(&gate, &head.headers, &case.policy);
-    let judged = judge(case, &route, &facts)?;
+    let judged = judge(case, &route, &facts, &head)?;
     gate.ledger()?;
 
-    // Stage 16: the permit and the very bytes that were judged.
-    case.reach(Stage::Forward);
     let outgoing = outgoing(case, &head, &route, &judged);
     let limit = case.policy.limits.answer;
     let wanted = match (route.is_read(), head.method == Method::HEAD) {
@@ -93,20 +147,59 @@ async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<A
             limit,
         },
     };
-    let deadline = judged
-        .timeout
-        .map_or(route.deadline, |timeout| timeout.min(route.deadline));
+    Ok(Step::Go(Box::new(Ready {
+        deadline: admit::deadline(&route, judged.timeout),
+        route,
+        seat,
+        permit: judged.permit,
+        question: judged.question,
+        plan: judged.plan,
+        outgoing,
+        wanted,
+    })))
+}
+
+async fn admitted(case: &mut Case, ready: Ready) -> Result<Response<AnswerBody>, Stop> {
+    // Stage 13: what was seen before does not go on; what is new is remembered first.
+    case.reach(Stage::Replay);
+    let ticket = match admit::admit(case, ready.plan, ready.deadline).await? {
+        Passage::Run(ticket) => ticket,
+        Passage::Stored(response) => {
+            case.decided();
+            return Ok(response);
+        }
+    };
+    case.decided();
+
+    // Stage 16: the permit and the very bytes that were judged.
+    case.reach(Stage::Forward);
+    let gate = Arc::clone(&case.gate);
     let sent = gate.clock.instant();
     let answered = gate
         .upstream
-        .forward(judged.permit, &case.policy.backend, outgoing, wanted, deadline)
+        .forward(
+            ready.permit,
+            &case.policy.backend,
+            ready.outgoing,
+            ready.wanted,
+            ready.deadline,
+        )
         .await;
     case.backend = Some(gate.clock.instant().saturating_duration_since(sent));
 
-    // Stage 17: what the backend said is judged too.
+    // Stage 17: what the backend said is judged too, and stored before anybody is told.
     case.reach(Stage::Answer);
-    let answer = answered.map_err(reply::failed)?;
-    Ok(reply::checked(case, &route, &judged.question, answer, seat)?)
+    let answer = match answered {
+        Ok(answer) => answer,
+        Err(failure) => return Err(admit::unanswered(case, ticket, failure, reply::failed(failure)).await),
+    };
+    match reply::checked(case, &ready.route, &ready.question, answer, ready.seat) {
+        Ok(response) => {
+            admit::finished(case, ticket, &response).await;
+            Ok(response)
+        }
+        Err(refusal) => Err(admit::withheld(case, ticket, refusal).await),
+    }
 }
 
 /// A read brings no body; anything else brings at most what its route takes.

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::request::Parts;
 
+use super::admit;
 use super::case::Case;
 use crate::contract::Stage;
 use crate::decide::{self, Observed, Permit, Question, Refusal, Verdict};
@@ -14,6 +16,7 @@ use crate::message::is_id;
 use crate::policy::{BackendView, Body, Route};
 use crate::record::Subject;
 use crate::rules::Input;
+use crate::state::plan::Plan;
 
 /// A request that may pass, and what the backend leg needs to know of its message.
 #[derive(Debug)]
@@ -30,13 +33,15 @@ pub struct Judged {
     pub digest: Option<String>,
     /// The keyed form of a keyless message, where the route says that the backend gets that.
     pub keyed: Option<Bytes>,
+    /// What is remembered of it; `None` on an observe route that cannot tell the time.
+    pub plan: Option<Plan>,
 }
 
 /// Stages 3 to 15.
 ///
 /// # Errors
 /// The refusal of the first stage that fails.
-pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged, Refusal> {
+pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>, head: &Parts) -> Result<Judged, Refusal> {
     let bytes = case.bytes.clone();
     let policy = std::sync::Arc::clone(&case.policy);
     case.subject().body_digest = Some(sha256_hex(&bytes));
@@ -64,14 +69,23 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
                 message: &message,
                 facts,
             });
-            (verdict, Unpermitted::of(&message, declared.backend_view))
+            let mut judged = Unpermitted::of(&message, declared.backend_view);
+            judged.plan = admit::of_message(case, route, facts, judged.timeout, &message);
+            (verdict, judged)
         }
         Body::Legacy | Body::Read => {
             if let Fact::Known(key) = facts.idempotency_key {
                 case.subject().idempotency_key = Some(key.to_owned());
             }
             case.reach(Stage::Schema);
-            (decide::decide_plain(route, facts), Unpermitted::default())
+            let plan = admit::of_request(case, route, facts, head);
+            (
+                decide::decide_plain(route, facts),
+                Unpermitted {
+                    plan,
+                    ..Unpermitted::default()
+                },
+            )
         }
     };
     let permit = match verdict {
@@ -90,7 +104,6 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
         }
         Verdict::Refused(refusal) => return Err(refusal),
     };
-    case.decided();
     Ok(Judged {
         permit,
         question: judged.question,
@@ -98,6 +111,7 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
         profile: judged.profile,
         digest: judged.digest,
         keyed: judged.keyed,
+        plan: judged.plan,
     })
 }
 
@@ -109,6 +123,7 @@ struct Unpermitted {
     profile: Option<String>,
     digest: Option<String>,
     keyed: Option<Bytes>,
+    plan: Option<Plan>,
 }
 
 impl Unpermitted {
@@ -127,6 +142,7 @@ impl Unpermitted {
                 (Form::Keyless, BackendView::Keyed) => Some(message.keyed().into()),
                 (Form::Keyless, BackendView::Received) | (Form::Keyed, _) => None,
             },
+            plan: None,
         }
     }
 }

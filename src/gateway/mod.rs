@@ -7,6 +7,7 @@ pub mod answer;
 pub mod handle;
 pub mod server;
 
+mod admit;
 mod body;
 mod case;
 mod connection;
@@ -26,12 +27,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use http::Response;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::clock::{Clock, Steady};
 use crate::contract::{Finding, Rule};
 use crate::decide::Refusal;
 use crate::policy::InForce;
 use crate::record::Sink;
+use crate::state::Keeper;
 use crate::telemetry::Metrics;
 use crate::upstream::Upstream;
 
@@ -57,9 +60,16 @@ pub struct Gate {
     ledger_required: bool,
     /// Tells a wall clock that runs backwards.
     steady: Steady,
+    /// What remembers.
+    pub keeper: Arc<Keeper>,
     /// Requests in progress.
     in_flight: AtomicUsize,
+    /// Requests that go on without their client.
+    detached: Arc<Semaphore>,
 }
+
+/// More requests than can be in progress; as many as a policy can ask for, and more.
+const DETACHED: u32 = 1 << 20;
 
 impl Gate {
     /// A gate with nothing in progress.
@@ -70,6 +80,7 @@ impl Gate {
         metrics: Metrics,
         problem_page: ProblemPage,
         ledger_required: bool,
+        keeper: Arc<Keeper>,
     ) -> Self {
         Self {
             steady: Steady::new(&clock),
@@ -80,8 +91,22 @@ impl Gate {
             upstream: Upstream::new(),
             problem_page,
             ledger_required,
+            keeper,
             in_flight: AtomicUsize::new(0),
+            detached: Arc::new(Semaphore::new(
+                usize::try_from(DETACHED).unwrap_or(Semaphore::MAX_PERMITS),
+            )),
         }
+    }
+
+    /// Held by a request that does not end with its connection.
+    async fn detach(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.detached).acquire_owned().await.ok()
+    }
+
+    /// Until no request goes on without its client.
+    async fn settled(&self) {
+        drop(self.detached.acquire_many(DETACHED).await);
     }
 
     /// A seat among `limit` requests in progress (contract §4, "Rates").

@@ -32,7 +32,11 @@ pub async fn serve(gate: Arc<Gate>, listener: TcpListener, tls: Option<TlsAccept
     }
     drop(listener);
     let drain = gate.policy.current().deadlines.drain;
-    let _cut = timeout(drain, async { while connections.join_next().await.is_some() {} }).await;
+    let ended = async {
+        while connections.join_next().await.is_some() {}
+        gate.settled().await;
+    };
+    let _cut = timeout(drain, ended).await;
     connections.shutdown().await;
 }
 

@@ -21,6 +21,55 @@ pub fn delivery_bytes(root: &Node<'_>) -> Vec<u8> {
     text(root, Part::Delivery)
 }
 
+/// JCS text of one flat object: the members at these paths of a canonical envelope, each under its dotted name and in its
+/// canonical form. A member that is missing or `null` is left out, which is the same (contract §2.3). The paths have to
+/// stand in the order of their names.
+pub fn canonical_members(root: &Node<'_>, paths: &[&[&str]]) -> Vec<u8> {
+    members(root, Part::Root, paths)
+}
+
+/// The same for a delivery envelope, of which nothing but the signature is removed.
+pub fn delivery_members(root: &Node<'_>, paths: &[&[&str]]) -> Vec<u8> {
+    members(root, Part::Delivery, paths)
+}
+
+fn members(root: &Node<'_>, part: Part, paths: &[&[&str]]) -> Vec<u8> {
+    let mut out = vec![b'{'];
+    for path in paths {
+        let start = Some((root, part));
+        let found = path.iter().fold(start, |at, name| {
+            let (node, part) = at?;
+            Some((node.get(name)?, part.member(name)))
+        });
+        let Some((node, part)) = found.filter(|(node, _)| !node.is_null()) else {
+            continue;
+        };
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        write_string(&path.join("."), &mut out);
+        out.push(b':');
+        write(node, part, &mut out);
+    }
+    out.push(b'}');
+    out
+}
+
+/// JCS text of an object of strings. The names have to stand in their order.
+pub fn object(members: &[(&str, &str)]) -> Vec<u8> {
+    let mut out = vec![b'{'];
+    for (name, text) in members {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        write_string(name, &mut out);
+        out.push(b':');
+        write_string(text, &mut out);
+    }
+    out.push(b'}');
+    out
+}
+
 /// SHA-256 of the canonical bytes of a canonical envelope, 64 lowercase hex digits.
 pub fn digest(root: &Node<'_>) -> String {
     sha256_hex(&canonical_bytes(root))

@@ -85,9 +85,14 @@ pub(super) fn verdict(id: Uuid, time: Timestamp, subject: &Subject, end: &End<'_
             .and_then(|refusal| refusal.deciding.pointer.as_ref())
             .map(|pointer| pointer.as_str()),
         status: end.status,
-        would: end
-            .would
-            .map(|refusal| Reason::of(refusal.map_or(Outcome::Allow, |refusal| refusal.outcome), refusal)),
+        would: end.would.map(|refusal| {
+            let passing = if subject.would_replay {
+                Outcome::Replayed
+            } else {
+                Outcome::Allow
+            };
+            Reason::of(refusal.map_or(passing, |refusal| refusal.outcome), refusal)
+        }),
         aborted_stage: match end.outcome {
             Outcome::Aborted => subject.stage.map(|stage| stage.number()),
             Outcome::Allow
@@ -299,6 +304,7 @@ mod tests {
             policy_revision: Some("r1".to_owned()),
             schema_digest: Some("d3".to_owned()),
             level: Some("L3"),
+            would_replay: false,
             stage: None,
         };
         let finding = Finding::at(

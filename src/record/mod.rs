@@ -44,6 +44,8 @@ pub struct Subject {
     pub schema_digest: Option<String>,
     /// Level of the route.
     pub level: Option<&'static str>,
+    /// On an observe route: an enforcing one would have given a stored answer.
+    pub would_replay: bool,
     /// Stage reached, for `aborted_stage`.
     pub stage: Option<Stage>,
 }

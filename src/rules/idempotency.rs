@@ -68,6 +68,14 @@ pub fn check_plain(route: &Route, facts: &Facts<'_>, findings: &mut Vec<Finding>
     }
 }
 
+/// The key in the field, without its quotes; `None` without a field, or with one that is malformed.
+pub fn key(facts: &Facts<'_>) -> Option<String> {
+    match field(facts) {
+        Field::Key(key) => Some(key),
+        Field::Absent | Field::Malformed => None,
+    }
+}
+
 fn malformed() -> Finding {
     let detail = "expected one `Idempotency-Key` field, an RFC 9651 String of 1 to 256 characters in double quotes";
     Finding::new(Rule::IdempotencyMalformed, detail)

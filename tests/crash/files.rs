@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use portcullis::state::store::{Committed, Entry, Key, Space, Store, Txn};
 
-use crate::child::{Step, life, runtime};
+use crate::child::{Step, life, now, runtime};
 
 /// A batch a life: id and key together.
 pub fn fill(place: &Path, lives: usize) {

@@ -12,6 +12,7 @@
 
 pub mod backend;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,6 +20,8 @@ use portcullis::app::{Running, Setup};
 use portcullis::clock::Clock;
 use portcullis::config;
 use portcullis::record::Sink;
+use portcullis::state::memory::Memory;
+use portcullis::state::store::Store;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -188,11 +191,22 @@ impl Answer {
 
 /// A gate with this policy.
 pub async fn run(text: &str, sink: Sink) -> Running {
+    run_over(text, sink, clock(), Some(store())).await
+}
+
+/// A store that forgets nothing while the test runs.
+pub fn store() -> Arc<dyn Store> {
+    Arc::new(Memory::new(None))
+}
+
+/// A gate with this policy, this clock and this store; without one it opens that of the policy.
+pub async fn run_over(text: &str, sink: Sink, clock: Clock, store: Option<Arc<dyn Store>>) -> Running {
     Running::start(Setup {
         config: config::from_text("test.yaml", text).unwrap_or_else(|mistakes| panic!("{:?}", mistakes.mistakes)),
         watched: None,
         sink,
-        clock: clock(),
+        clock,
+        store,
     })
     .await
     .unwrap()

@@ -1,6 +1,7 @@
 //! Where the cases are run: at a gate in this process, or at any implementation; the backend is ours in both.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Uri;
@@ -16,6 +17,7 @@ use crate::cli::exchange::{Answer, exchange};
 use crate::clock::Clock;
 use crate::config::{self, Overrides};
 use crate::record::Sink;
+use crate::state::memory::Memory;
 
 /// The policy of every case.
 const FIXTURE: &str = include_str!("../../../policies/fixture.yaml");
@@ -83,6 +85,8 @@ impl Site {
             watched: None,
             sink: sink.clone(),
             clock: clock.clone(),
+            // It has no past, and its end is the end of all it admitted.
+            store: Some(Arc::new(Memory::new(None))),
         };
         let running = Running::start(setup).await.map_err(|error| chain(&error))?;
         Ok(Self {

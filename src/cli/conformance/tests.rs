@@ -148,6 +148,7 @@ fn a_gate_reached_by_its_address_gives_the_same_answers() {
             watched: None,
             sink: Sink::memory(),
             clock: Clock::system(),
+            store: Some(std::sync::Arc::new(crate::state::memory::Memory::new(None))),
         };
         let gate = Running::start(setup).await.unwrap();
         let site = Site::foreign(backend, gate.gate().to_string(), "/");

@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tour::Stop;
@@ -19,6 +20,7 @@ use crate::app::{Running, Setup};
 use crate::clock::Clock;
 use crate::config::{self, Overrides};
 use crate::record::Sink;
+use crate::state::memory::Memory;
 
 /// What `demo` is asked.
 #[derive(Debug, clap::Args)]
@@ -62,6 +64,8 @@ async fn tell(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
         watched: None,
         sink: Sink::memory(),
         clock: clock.clone(),
+        // It has no past, and its end is the end of all it admitted.
+        store: Some(Arc::new(Memory::new(None))),
     };
     let running = match Running::start(setup).await {
         Ok(running) => running,

@@ -104,6 +104,7 @@ impl Reloader {
             ("listen", old.listen != new.listen),
             ("admin", old.admin != new.admin),
             ("tls", old.tls != new.tls),
+            ("state", old.state != new.state),
             ("ledger", old.ledger_required != new.ledger_required),
         ]
         .into_iter()

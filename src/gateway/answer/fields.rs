@@ -29,13 +29,18 @@ pub(super) fn add(headers: &mut HeaderMap, refusal: &Refusal, asked: &Asked<'_>)
             insert(headers, ACCEPT, taken);
         }
         StatusCode::TOO_MANY_REQUESTS => {
-            let quota = asked.policy.limits.in_flight;
+            let (name, quota, unit) = if matches!(rule, Rule::ReplayShare) {
+                ("replay-share", asked.policy.replay.per_sender_max, "messages")
+            } else {
+                let seats = u64::try_from(asked.policy.limits.in_flight).unwrap_or(u64::MAX);
+                ("in-flight", seats, "concurrent-requests")
+            };
             insert(
                 headers,
                 RATE_LIMIT_POLICY,
-                format!("\"in-flight\";q={quota};qu=\"concurrent-requests\""),
+                format!("\"{name}\";q={quota};qu=\"{unit}\""),
             );
-            insert(headers, RATE_LIMIT, "\"in-flight\";r=0".to_owned());
+            insert(headers, RATE_LIMIT, format!("\"{name}\";r=0"));
         }
         _other => {}
     }

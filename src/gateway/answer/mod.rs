@@ -18,10 +18,14 @@ use crate::contract::{Outcome, Rule};
 use crate::decide::Refusal;
 use crate::message::envelope::Message;
 use crate::policy::{Policy, Route};
+use crate::state::answer::Answer;
 use problem::Problem;
 
 /// The field that names the verdict, on every answer.
 pub const UAI_VERDICT: HeaderName = HeaderName::from_static("uai-verdict");
+
+/// Says that an answer was given before.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// What an answer needs to know besides the refusal.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +73,18 @@ pub fn refuse(refusal: &Refusal, asked: &Asked<'_>) -> Response<Bytes> {
 /// status, or the observed one with `outcome` `observed`.
 pub fn two_keys_ok(id: Uuid, outcome: Outcome, status: StatusCode, url: &str) -> Response<Bytes> {
     own(id, outcome, status, "application/json", two_keys(outcome, url))
+}
+
+/// A stored answer as a retry gets it (contract §8).
+pub fn stored(answer: &Answer) -> Response<Bytes> {
+    let mut response = Response::new(answer.body.clone().unwrap_or_default());
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.clone_from(&answer.fields);
+    headers.insert(REPLAYED, HeaderValue::from_static("true"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
 }
 
 /// The value of `UAI-Verdict`: `"<id>";verdict=<word>` (RFC 9651).

@@ -24,6 +24,9 @@ pub(super) fn of(rule: Rule, backend: BackendOutcome) -> Retry {
         Code::HttpViolation => never("correct the request and send it again"),
         Code::RouteUndeclared => never("ask the operator of the agent which paths and methods are declared"),
         Code::SchemaViolation => never("correct the message and send it again"),
+        Code::RateLimited if matches!(rule, Rule::ReplayShare) => {
+            after(60, "send fewer messages, then send the same request again")
+        }
         Code::RateLimited => after(1, "wait, then send the same request again"),
         Code::AuthorityViolation => never("leave out what claims authority, or prove it"),
         Code::Unauthenticated => never("present valid credentials"),

@@ -92,6 +92,11 @@ impl Embedded {
         })
     }
 
+    /// Whether there is a store in this directory.
+    pub fn is_at(path: &Path) -> bool {
+        place::is_made(path)
+    }
+
     /// Lowers a fence that lies in the future, after the clock was wrong: nothing issued before `now` + skew is
     /// admissible afterwards. Blocks; for operators, while no gateway runs.
     pub fn reset_fence(path: &Path, opening: Opening) -> Result<Timestamp, OpenError> {
@@ -192,7 +197,7 @@ impl Store for Embedded {
 /// Opens or makes the files, and settles what may have been forgotten.
 fn open(path: &Path, opening: Opening, shared: &Arc<Shared>) -> Result<(Arc<Files>, Writer), OpenError> {
     let place = Place::lock(path)?;
-    let new = !place.is_made();
+    let new = !place::is_made(path);
     if new {
         place.make(|path| files::make(path).map_err(|error| unusable(&place, &error)))?;
     }

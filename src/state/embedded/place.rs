@@ -32,6 +32,11 @@ const TITLE: &str = "portcullis state";
 /// What a mark begins with: the name of a store, by chance.
 pub(super) type Name = [u8; 16];
 
+/// Whether there is a store in a directory.
+pub(super) fn is_made(root: &Path) -> bool {
+    root.join("store").exists()
+}
+
 /// A directory that this process has locked.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -59,11 +64,6 @@ impl Place {
             Err(TryLockError::WouldBlock) => Err(OpenError::InUse { path: root.to_owned() }),
             Err(TryLockError::Error(source)) => Err(place(&path, source)),
         }
-    }
-
-    /// Whether there is a store in it.
-    pub(super) fn is_made(&self) -> bool {
-        self.store().exists()
     }
 
     fn store(&self) -> PathBuf {

@@ -1,0 +1,619 @@
+//! The admit commit over the memory engine, step by step, and against a model.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+
+use super::*;
+use crate::policy::{Idempotency, Replay};
+use crate::state::memory::Memory;
+use crate::state::plan::Bounds;
+use crate::state::scope::{Named, Who};
+use crate::state::store::{Millis, Pending, Space, Stats};
+
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the store does with a commit.
+const WORKS: u8 = 0;
+const FAILS: u8 = 1;
+const FAILS_AFTER: u8 = 2;
+const HANGS_ONCE: u8 = 3;
+
+/// A memory store that fails on demand and counts what it is asked.
+#[derive(Debug)]
+struct Trying {
+    inner: Memory,
+    does: AtomicU8,
+    commits: AtomicU64,
+    free: tokio::sync::Notify,
+}
+
+impl Trying {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            inner: Memory::new(None),
+            does: AtomicU8::new(WORKS),
+            commits: AtomicU64::new(0),
+            free: tokio::sync::Notify::new(),
+        })
+    }
+
+    fn does(&self, what: u8) {
+        self.does.store(what, Ordering::Release);
+    }
+}
+
+impl Store for Trying {
+    fn get(&self, key: Key, now: Millis) -> Pending<'_, Option<Entry>> {
+        self.inner.get(key, now)
+    }
+
+    fn scan(&self, space: Space, after: Option<[u8; 16]>, limit: usize, now: Millis) -> Pending<'_, Vec<Entry>> {
+        self.inner.scan(space, after, limit, now)
+    }
+
+    fn commit(&self, txn: Txn) -> Pending<'_, Committed> {
+        Box::pin(async move {
+            self.commits.fetch_add(1, Ordering::AcqRel);
+            match self.does.load(Ordering::Acquire) {
+                FAILS => Err(StoreError::Exhausted("a test")),
+                FAILS_AFTER => {
+                    self.does(WORKS);
+                    self.inner.commit(txn).await?;
+                    Err(StoreError::Unreachable("a test"))
+                }
+                HANGS_ONCE => {
+                    self.does(WORKS);
+                    self.free.notified().await;
+                    self.inner.commit(txn).await
+                }
+                _ => self.inner.commit(txn).await,
+            }
+        })
+    }
+
+    fn sweep(&self, now: Millis) -> Pending<'_, u64> {
+        self.inner.sweep(now)
+    }
+
+    fn fence(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.inner.fence()
+    }
+
+    fn stats(&self, now: Millis) -> Pending<'_, Stats> {
+        self.inner.stats(now)
+    }
+}
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_780_000_000 + seconds).unwrap()
+}
+
+fn later(seconds: u64) -> Millis {
+    millis(at(0)) + seconds * 1_000
+}
+
+/// A message of a presenter with this key and id, of which the rest is the same.
+fn plan(key: &str, id: &str) -> Plan {
+    let named = Named {
+        tenant: "t",
+        sender: "a",
+        id,
+        target: "b",
+    };
+    let who = Who::Presenter("p");
+    Plan {
+        now: at(0),
+        proof: None,
+        key: Some(Keyed {
+            key: scope::idempotency(who, "r", key, [1; 16]),
+            fingerprint: [1; 16],
+            until: later(86_400),
+            lease: later(60),
+            reuse: Reuse::Presenter,
+        }),
+        id: Some(Id {
+            key: scope::replay(who, &named, [2; 16]),
+            share: scope::share(who, "t", "a"),
+            until: later(360),
+        }),
+        digest: [2; 16],
+        owner: [3; 8],
+        issued: None,
+        bounds: Bounds {
+            replay: Replay::default(),
+            idempotency: Idempotency::default(),
+            skew: Duration::from_secs(30),
+        },
+    }
+}
+
+fn with(mut plan: Plan, change: impl FnOnce(&mut Plan)) -> Plan {
+    change(&mut plan);
+    plan
+}
+
+fn keyed(plan: &mut Plan) -> &mut Keyed {
+    plan.key.as_mut().unwrap()
+}
+
+fn jti(name: &str) -> Option<OneUse> {
+    Some(OneUse::dpop("p", "key", name, at(60)))
+}
+
+fn answer(body: &'static str) -> Answer {
+    Answer::of(200, &HeaderMap::new(), &Bytes::from_static(body.as_bytes()), 1_000)
+}
+
+type Store2 = Arc<dyn Store>;
+
+async fn run(store: &Store2, plan: Plan) -> Ticket {
+    match admit(store, plan, PATIENCE).await {
+        Ok(Admitted::Run(ticket)) => ticket,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The rule that refuses, or what the stored answer says.
+async fn says(store: &Store2, plan: Plan) -> Result<String, Rule> {
+    match admit(store, plan, PATIENCE).await {
+        Ok(Admitted::Run(_)) => Ok("runs".to_owned()),
+        Ok(Admitted::Replayed(answer)) => Ok(String::from_utf8(answer.body.unwrap_or_default().to_vec()).unwrap()),
+        Err(finding) => Err(finding.rule),
+    }
+}
+
+fn memory() -> Store2 {
+    Arc::new(Memory::new(None))
+}
+
+#[tokio::test]
+async fn a_new_message_is_one_commit_and_its_end_another() {
+    let trying = Trying::new();
+    let store: Store2 = trying.clone();
+    let ticket = run(&store, with(plan("k", "m"), |plan| plan.proof = jti("j"))).await;
+    assert_eq!(trying.commits.load(Ordering::Acquire), 1);
+    ticket.finish(answer("done"), at(1)).await.unwrap();
+    assert_eq!(trying.commits.load(Ordering::Acquire), 2);
+}
+
+/// Contract §8: proof, key, id; the first that matches decides.
+#[tokio::test]
+async fn the_order_is_proof_key_id() {
+    let store = memory();
+    let first = with(plan("k", "m"), |plan| plan.proof = jti("j"));
+    let _running = run(&store, first).await;
+    let other = |plan: &mut Plan| keyed(plan).fingerprint = [9; 16];
+    assert_eq!(
+        says(
+            &store,
+            with(plan("k", "m"), |plan| {
+                plan.proof = jti("j");
+                other(plan);
+            })
+        )
+        .await,
+        Err(Rule::AuthDpop)
+    );
+    assert_eq!(
+        says(&store, with(plan("k", "m"), other)).await,
+        Err(Rule::IdempotencyConflict)
+    );
+    assert_eq!(says(&store, plan("k", "m")).await, Err(Rule::IdempotencyInFlight));
+    assert_eq!(says(&store, plan("l", "m")).await, Err(Rule::ReplaySeen));
+    assert_eq!(says(&store, plan("l", "n")).await, Ok("runs".to_owned()));
+}
+
+#[tokio::test]
+async fn nothing_is_written_by_a_refusal_of_step_2_or_4() {
+    let store = memory();
+    let _running = run(&store, plan("k", "m")).await;
+    for (key, fingerprint) in [("k", [9; 16]), ("l", [1; 16])] {
+        let refused = with(plan(key, "m"), |plan| {
+            plan.proof = jti("j");
+            keyed(plan).fingerprint = fingerprint;
+        });
+        assert!(says(&store, refused).await.is_err());
+    }
+    // Neither the proof nor the key was spent.
+    let next = with(plan("l", "n"), |plan| plan.proof = jti("j"));
+    assert_eq!(says(&store, next).await, Ok("runs".to_owned()));
+}
+
+#[tokio::test]
+async fn a_proven_presenter_gets_the_stored_answer_and_spends_its_proof() {
+    let store = memory();
+    let ticket = run(&store, plan("k", "m")).await;
+    ticket.finish(answer("done"), at(1)).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(says(&store, plan("k", "m")).await, Ok("done".to_owned()));
+    }
+    let retry = with(plan("k", "m"), |plan| plan.proof = jti("j"));
+    assert_eq!(says(&store, retry.clone()).await, Ok("done".to_owned()));
+    assert_eq!(says(&store, retry).await, Err(Rule::AuthDpop));
+}
+
+#[tokio::test]
+async fn a_signer_gets_the_stored_answer_once_for_each_message_issued_anew() {
+    let store = memory();
+    let signed = |digest| {
+        with(plan("k", "m"), |plan| {
+            keyed(plan).reuse = Reuse::NewMessage;
+            plan.digest = [digest; 16];
+        })
+    };
+    run(&store, signed(1))
+        .await
+        .finish(answer("done"), at(1))
+        .await
+        .unwrap();
+    assert_eq!(says(&store, signed(1)).await, Err(Rule::ReplaySeen));
+    assert_eq!(says(&store, signed(2)).await, Ok("done".to_owned()));
+    assert_eq!(says(&store, signed(2)).await, Err(Rule::ReplaySeen));
+    assert_eq!(says(&store, signed(3)).await, Ok("done".to_owned()));
+    // It counts as a message of its sender.
+    let bounded = with(signed(4), |plan| plan.bounds.replay.per_sender_max = 3);
+    assert_eq!(says(&store, bounded).await, Err(Rule::ReplayShare));
+}
+
+#[tokio::test]
+async fn nobody_gets_a_stored_answer_without_proof() {
+    let store = memory();
+    let unproven = || with(plan("k", "m"), |plan| keyed(plan).reuse = Reuse::Nobody);
+    run(&store, unproven())
+        .await
+        .finish(answer("done"), at(1))
+        .await
+        .unwrap();
+    for digest in [2, 7] {
+        let copy = with(unproven(), |plan| plan.digest = [digest; 16]);
+        assert_eq!(says(&store, copy).await, Err(Rule::ReplaySeen));
+    }
+}
+
+#[tokio::test]
+async fn a_run_whose_lease_has_passed_is_unknown_and_never_free() {
+    let store = memory();
+    drop(run(&store, plan("k", "m")).await);
+    let then = |seconds| {
+        with(plan("k", "n"), |plan| {
+            plan.now = at(seconds);
+            plan.proof = jti("j");
+        })
+    };
+    assert_eq!(says(&store, then(59)).await, Err(Rule::IdempotencyInFlight));
+    // The answer spent the proof.
+    assert_eq!(says(&store, then(59)).await, Err(Rule::AuthDpop));
+    for seconds in [60, 86_399] {
+        let late = with(then(seconds), |plan| plan.proof = None);
+        assert_eq!(says(&store, late).await, Err(Rule::IdempotencyUnknown), "{seconds}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_sent_is_free_again_but_its_proof() {
+    let store = memory();
+    let bounded = || {
+        with(plan("k", "m"), |plan| {
+            plan.bounds.replay.max = 1;
+            plan.bounds.replay.per_sender_max = 1;
+            plan.bounds.idempotency.max = 1;
+        })
+    };
+    for proof in [None, jti("j")] {
+        let ticket = run(&store, with(bounded(), |plan| plan.proof = proof)).await;
+        ticket.withdraw(at(1)).await.unwrap();
+    }
+    assert_eq!(
+        says(&store, with(bounded(), |plan| plan.proof = jti("j"))).await,
+        Err(Rule::AuthDpop)
+    );
+    let without_key = || with(bounded(), |plan| plan.key = None);
+    run(&store, without_key()).await.withdraw(at(1)).await.unwrap();
+    let _running = run(&store, without_key()).await;
+    assert_eq!(says(&store, without_key()).await, Err(Rule::ReplaySeen));
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_unknown_at_once() {
+    let store = memory();
+    run(&store, plan("k", "m")).await.lost(at(1)).await.unwrap();
+    assert_eq!(says(&store, plan("k", "n")).await, Err(Rule::IdempotencyUnknown));
+}
+
+#[tokio::test]
+async fn a_bound_refuses_and_every_live_entry_stays() {
+    let store = memory();
+    let bounded = |number: u64, change: fn(&mut Bounds)| {
+        with(plan(&format!("k{number}"), &format!("m{number}")), |plan| {
+            change(&mut plan.bounds)
+        })
+    };
+    type Case = (fn(&mut Bounds), Rule);
+    let cases: [Case; 3] = [
+        (|bounds| bounds.replay.per_sender_max = 20, Rule::ReplayShare),
+        (|bounds| bounds.replay.max = 20, Rule::StateFull),
+        (|bounds| bounds.idempotency.max = 20, Rule::StateFull),
+    ];
+    for number in 0..20 {
+        drop(run(&store, bounded(number, |_| {})).await);
+    }
+    for (change, rule) in cases {
+        for number in 20..200 {
+            assert_eq!(says(&store, bounded(number, change)).await, Err(rule));
+        }
+    }
+    for number in 0..20 {
+        assert_eq!(
+            says(&store, bounded(number, |_| {})).await,
+            Err(Rule::IdempotencyInFlight),
+            "{number}"
+        );
+    }
+    // When their time has passed there is room again.
+    let then = with(bounded(300, |bounds| bounds.replay.max = 20), |plan| {
+        plan.now = at(400);
+        plan.id.as_mut().unwrap().until = later(760);
+    });
+    assert_eq!(says(&store, then).await, Ok("runs".to_owned()));
+}
+
+#[tokio::test]
+async fn proofs_have_bounds_of_their_own() {
+    let store = memory();
+    let read = |name| {
+        with(plan("k", "m"), |plan| {
+            plan.key = None;
+            plan.id = None;
+            plan.proof = jti(name);
+            plan.bounds.replay.per_sender_max = 2;
+        })
+    };
+    assert_eq!(says(&store, read("1")).await, Ok("runs".to_owned()));
+    assert_eq!(says(&store, read("1")).await, Err(Rule::AuthDpop));
+    assert_eq!(says(&store, read("2")).await, Ok("runs".to_owned()));
+    assert_eq!(says(&store, read("3")).await, Err(Rule::ReplayShare));
+}
+
+#[tokio::test]
+async fn without_room_for_bodies_the_digest_is_stored() {
+    let store = memory();
+    let small = |key: &str| with(plan(key, key), |plan| plan.bounds.idempotency.max_bytes = 6);
+    for (key, kept) in [("k", true), ("l", false)] {
+        run(&store, small(key))
+            .await
+            .finish(answer("four"), at(1))
+            .await
+            .unwrap();
+        match admit(&store, small(key), PATIENCE).await {
+            Ok(Admitted::Replayed(answer)) => {
+                assert_eq!((answer.status, answer.body.is_some()), (200, kept));
+                assert_eq!(answer.fields.contains_key("repr-digest"), !kept);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_admits_nothing_and_what_it_did_is_undone() {
+    for does in [FAILS, FAILS_AFTER] {
+        let trying = Trying::new();
+        let store: Store2 = trying.clone();
+        trying.does(does);
+        assert_eq!(says(&store, plan("k", "m")).await, Err(Rule::StateUnavailable));
+        while trying.commits.load(Ordering::Acquire) < 2 {
+            tokio::task::yield_now().await;
+        }
+        trying.does(WORKS);
+        assert_eq!(says(&store, plan("k", "m")).await, Ok("runs".to_owned()), "{does}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_does_not_answer_in_time_admits_nothing_and_a_late_commit_is_undone() {
+    let trying = Trying::new();
+    let store: Store2 = trying.clone();
+    trying.does(HANGS_ONCE);
+    assert_eq!(says(&store, plan("k", "m")).await, Err(Rule::StateUnavailable));
+    trying.free.notify_one();
+    while trying.commits.load(Ordering::Acquire) < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(says(&store, plan("k", "m")).await, Ok("runs".to_owned()));
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_stored_leaves_the_outcome_unknown() {
+    let trying = Trying::new();
+    let store: Store2 = trying.clone();
+    let ticket = run(&store, plan("k", "m")).await;
+    trying.does(FAILS);
+    assert!(ticket.finish(answer("done"), at(1)).await.is_err());
+    trying.does(WORKS);
+    assert_eq!(says(&store, plan("k", "n")).await, Err(Rule::IdempotencyInFlight));
+    let then = with(plan("k", "n"), |plan| plan.now = at(60));
+    assert_eq!(says(&store, then).await, Err(Rule::IdempotencyUnknown));
+    // An error of the one commit alone is told at once.
+    let ticket = run(&store, plan("l", "o")).await;
+    trying.does(FAILS_AFTER);
+    assert!(ticket.finish(answer("done"), at(1)).await.is_err());
+    assert_eq!(says(&store, plan("l", "p")).await, Ok("done".to_owned()));
+}
+
+#[tokio::test]
+async fn an_entry_that_cannot_be_read_is_never_taken_for_free() {
+    let store = memory();
+    let first = plan("k", "m");
+    let damaged = Txn {
+        now: later(0),
+        put: vec![Entry {
+            key: first.key.unwrap().key,
+            value: Bytes::from_static(b"\x11damaged"),
+            until: later(60),
+        }],
+        ..Txn::default()
+    };
+    store.commit(damaged).await.unwrap();
+    assert_eq!(says(&store, first).await, Err(Rule::StateUnavailable));
+}
+
+#[tokio::test]
+async fn a_look_tells_the_same_and_writes_nothing() {
+    let trying = Trying::new();
+    let store: Store2 = trying.clone();
+    let look = async |plan: Plan| match look(&store, &plan, PATIENCE).await {
+        Ok(None) => Ok("runs"),
+        Ok(Some(_)) => Ok("stored"),
+        Err(finding) => Err(finding.rule),
+    };
+    let proven = || with(plan("k", "m"), |plan| plan.proof = jti("j"));
+    assert_eq!(look(proven()).await, Ok("runs"));
+    assert_eq!(look(proven()).await, Ok("runs"));
+    let ticket = run(&store, proven()).await;
+    assert_eq!(look(proven()).await, Err(Rule::AuthDpop));
+    assert_eq!(look(plan("k", "m")).await, Err(Rule::IdempotencyInFlight));
+    assert_eq!(look(plan("l", "m")).await, Err(Rule::ReplaySeen));
+    ticket.finish(answer("done"), at(1)).await.unwrap();
+    let before = trying.commits.load(Ordering::Acquire);
+    assert_eq!(look(plan("k", "m")).await, Ok("stored"));
+    let signed = with(plan("k", "m"), |plan| {
+        keyed(plan).reuse = Reuse::NewMessage;
+        plan.digest = [8; 16];
+    });
+    assert_eq!(look(signed.clone()).await, Ok("stored"));
+    assert_eq!(trying.commits.load(Ordering::Acquire), before);
+    assert_eq!(says(&store, signed.clone()).await, Ok("done".to_owned()));
+    assert_eq!(look(signed).await, Err(Rule::ReplaySeen));
+}
+
+/// Two at the same instant: one runs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_copies_at_once_exactly_one_runs() {
+    for round in 0..50 {
+        let store = memory();
+        let copies: Vec<_> = (0..8)
+            .map(|_| {
+                let store = Arc::clone(&store);
+                tokio::spawn(async move { says(&store, plan("k", "m")).await })
+            })
+            .collect();
+        let mut ran = 0;
+        for copy in copies {
+            match copy.await.unwrap() {
+                Ok(_) => ran += 1,
+                Err(rule) => assert_eq!(rule, Rule::IdempotencyInFlight),
+            }
+        }
+        assert_eq!(ran, 1, "{round}");
+    }
+}
+
+/// A step of a random story.
+#[derive(Clone, Debug)]
+enum Does {
+    Admit { key: u8, id: u8, fingerprint: u8 },
+    Finish(usize),
+    Withdraw(usize),
+    Lose(usize),
+    Forget(usize),
+    Wait(i64),
+}
+
+fn does() -> impl Strategy<Value = Does> {
+    prop_oneof![
+        4 => (0_u8..3, 0_u8..4, 0_u8..2).prop_map(|(key, id, fingerprint)| Does::Admit { key, id, fingerprint }),
+        1 => (0_usize..4).prop_map(Does::Finish),
+        1 => (0_usize..4).prop_map(Does::Withdraw),
+        1 => (0_usize..4).prop_map(Does::Lose),
+        1 => (0_usize..4).prop_map(Does::Forget),
+        1 => (1_i64..90).prop_map(Does::Wait),
+    ]
+}
+
+/// What the model knows of a key.
+#[derive(Clone, Copy, PartialEq)]
+enum Told {
+    Runs,
+    Done,
+    Lost,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever the order of events, every answer is the one that a plain table gives.
+    #[test]
+    fn a_plain_table_gives_the_same_answers(story in proptest::collection::vec(does(), 1..60)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let store = memory();
+            let mut keys: HashMap<u8, (u8, Told, i64)> = HashMap::new();
+            let mut ids: HashMap<u8, i64> = HashMap::new();
+            let mut open: Vec<(Ticket, u8, u8)> = Vec::new();
+            let mut now = 0;
+            for step in story {
+                match step {
+                    Does::Wait(seconds) => now += seconds,
+                    Does::Admit { key, id, fingerprint } => {
+                        let wanted = match (keys.get(&key), ids.get(&id)) {
+                            (Some((other, _, _)), _) if *other != fingerprint => Err(Rule::IdempotencyConflict),
+                            (Some((_, Told::Done, _)), _) => Ok("done"),
+                            (Some((_, Told::Runs, lease)), _) if now < *lease => Err(Rule::IdempotencyInFlight),
+                            (Some((_, Told::Runs | Told::Lost, _)), _) => Err(Rule::IdempotencyUnknown),
+                            (None, Some(until)) if now < *until => Err(Rule::ReplaySeen),
+                            (None, _) => Ok("runs"),
+                        };
+                        let moved = SignedDuration::from_secs(now);
+                        let plan = with(plan(&key.to_string(), &id.to_string()), |plan| {
+                            plan.now = at(0) + moved;
+                            plan.id.as_mut().unwrap().until = millis(at(0) + moved) + 360_000;
+                            let keyed = keyed(plan);
+                            keyed.fingerprint = [fingerprint; 16];
+                            keyed.lease = millis(at(0) + moved) + 60_000;
+                        });
+                        match admit(&store, plan, PATIENCE).await {
+                            Ok(Admitted::Run(ticket)) => {
+                                assert_eq!(wanted, Ok("runs"));
+                                keys.insert(key, (fingerprint, Told::Runs, now + 60));
+                                ids.insert(id, now + 360);
+                                open.push((ticket, key, id));
+                            }
+                            Ok(Admitted::Replayed(_)) => assert_eq!(wanted, Ok("done")),
+                            Err(finding) => assert_eq!(wanted, Err(finding.rule)),
+                        }
+                    }
+                    Does::Finish(index) | Does::Withdraw(index) | Does::Lose(index) | Does::Forget(index) => {
+                        if index >= open.len() {
+                            continue;
+                        }
+                        let (ticket, key, id) = open.remove(index);
+                        let then = at(now);
+                        match step {
+                            Does::Finish(_) => {
+                                ticket.finish(answer("done"), then).await.unwrap();
+                                keys.get_mut(&key).unwrap().1 = Told::Done;
+                            }
+                            Does::Withdraw(_) => {
+                                ticket.withdraw(then).await.unwrap();
+                                keys.remove(&key);
+                                ids.remove(&id);
+                            }
+                            Does::Lose(_) => {
+                                ticket.lost(then).await.unwrap();
+                                keys.get_mut(&key).unwrap().1 = Told::Lost;
+                            }
+                            _ => drop(ticket),
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
