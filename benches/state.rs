@@ -92,7 +92,7 @@ fn alone(runtime: &Runtime, store: &dyn Store, from: u64, many: u64) -> Duration
             assert_eq!(store.commit(admit(number)).await, Ok(Committed::Done));
         }
     });
-    started.elapsed() / u32::try_from(many).unwrap()
+    started.elapsed() / u32::try_from(many.max(1)).unwrap()
 }
 
 /// Many at once, each with one commit at a time.
@@ -119,7 +119,7 @@ fn together(runtime: &Runtime, store: &Arc<dyn Store>, tasks: u64, from: u64, ma
 fn memory(runtime: &Runtime, messages: u64, measured: bool) {
     let before = resident();
     let store = Memory::new(None);
-    let round = ROUND.min(messages / 2);
+    let round = ROUND.min(messages / 4);
     let first = alone(runtime, &store, 0, round);
     alone(runtime, &store, round, messages - 2 * round);
     let last = alone(runtime, &store, messages - round, round);
@@ -143,7 +143,7 @@ fn memory(runtime: &Runtime, messages: u64, measured: bool) {
 fn embedded(runtime: &Runtime, directory: &Path, messages: u64, measured: bool) {
     let path = directory.join("flat");
     let store: Arc<dyn Store> = Arc::new(open(&path));
-    let round = (ROUND / 10).min(messages / 2);
+    let round = (ROUND / 10).min(messages / 4);
     let first = alone(runtime, &*store, 0, round);
     let filled = together(runtime, &store, 64, round, messages - 2 * round);
     let last = alone(runtime, &*store, messages - round, round);
