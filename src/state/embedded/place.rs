@@ -208,7 +208,7 @@ impl Journal {
     fn read(mut file: File, name: &Name) -> io::Result<Self> {
         const PIECE: usize = 64 * 1024;
         let search = AhoCorasick::new([name]).map_err(io::Error::other)?;
-        let empty = vec![0_u8; PIECE];
+        let empty = vec![0_u8; PIECE.saturating_mul(2)];
         let mut piece = vec![0_u8; PIECE];
         // The end of the piece before, in which a mark may begin, and where it begins.
         let mut text: Vec<u8> = Vec::with_capacity(PIECE.saturating_mul(2));
@@ -222,7 +222,7 @@ impl Journal {
             }
             text.extend_from_slice(read);
             // Most of a young journal is room that was reserved.
-            if text.len() != PIECE || text != empty {
+            if Some(text.as_slice()) != empty.get(..text.len()) {
                 let found = search
                     .find_iter(&text)
                     .filter_map(|found| u64::try_from(found.start()).ok());

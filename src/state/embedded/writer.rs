@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::files::{Batch, Files, count_of, end_of, failed};
 use crate::state::counts::{Counter, within};
-use crate::state::store::{Committed, Entry, Expect, FOREVER, Key, Millis, StoreError, Txn};
+use crate::state::store::{Committed, Entry, Expect, Key, Millis, StoreError, Txn};
 
 /// Commits in one batch; more gain nothing and delay the first.
 const BATCH: usize = 64;
@@ -319,7 +319,7 @@ impl Writer {
                 counter.sum(now);
                 !counter.is_empty()
             });
-            self.swept = now.min(FOREVER);
+            self.swept = now;
         }
         if !batch.is_empty() {
             batch.write(false)?;
