@@ -152,7 +152,7 @@ fn cut_at_any_length_it_is_a_beginning_or_refused() {
     files::fill(&whole, lives);
     let journal = files::journals(&whole).pop().unwrap();
     let used = files::used(&whole.join(&journal));
-    let step = (used / rounds(40)).max(1);
+    let step = (usize::try_from(used).unwrap() / rounds(40)).max(1);
     for length in (0..=used)
         .rev()
         .step_by(step)
@@ -166,7 +166,7 @@ fn cut_at_any_length_it_is_a_beginning_or_refused() {
         let there = left.iter().take_while(|there| **there).count();
         assert!(left[there..].iter().all(|there| !there), "cut at {length}: {left:?}");
         if length == used {
-            assert_eq!(there, lives, "cut back to the last sync");
+            assert_eq!(there, left.len(), "cut back to the last sync");
         }
     }
 }
@@ -181,11 +181,12 @@ fn a_turned_byte_is_found_or_harmless() {
     let mut refused = 0;
     for file in files::all(&whole) {
         let used = files::used(&whole.join(&file));
-        let many = rounds(if file.extension().is_some_and(|kind| kind == "jnl") {
+        let many = u64::try_from(rounds(if file.extension().is_some_and(|kind| kind == "jnl") {
             10
         } else {
             1
-        });
+        }))
+        .unwrap();
         for place in (0..many)
             .map(|number| used * (2 * number + 1) / (2 * many))
             .filter(|place| *place < used)
@@ -202,7 +203,7 @@ fn a_turned_byte_is_found_or_harmless() {
                     continue;
                 }
             };
-            let lost: Vec<usize> = (0..lives)
+            let lost: Vec<u64> = (0..lives)
                 .filter(|number| !files::is_there_or_unreadable(&store, *number))
                 .collect();
             if lost.is_empty() {

@@ -10,11 +10,11 @@ use portcullis::state::store::{Committed, Entry, Key, Space, Store, Txn};
 use crate::child::{Step, life, now, runtime};
 
 /// A batch a life: id and key together.
-pub fn fill(place: &Path, lives: usize) {
+pub fn fill(place: &Path, lives: u64) {
     let store = crate::open(place).unwrap();
     let now = now();
     for number in 0..lives {
-        let txn = life(now, number as u64, Step::Admit);
+        let txn = life(now, number, Step::Admit);
         assert_eq!(runtime().block_on(store.commit(txn)), Ok(Committed::Done));
     }
 }
@@ -39,9 +39,9 @@ pub fn fill_tables(place: &Path) {
     }
 }
 
-fn found(store: &dyn Store, number: usize) -> Result<bool, portcullis::state::store::StoreError> {
+fn found(store: &dyn Store, number: u64) -> Result<bool, portcullis::state::store::StoreError> {
     let now = now();
-    let txn = life(now, number as u64, Step::Admit);
+    let txn = life(now, number, Step::Admit);
     let mut there = Vec::new();
     for entry in &txn.put {
         let found = runtime().block_on(store.get(entry.key, now))?;
@@ -55,11 +55,11 @@ fn found(store: &dyn Store, number: usize) -> Result<bool, portcullis::state::st
     Ok(there[0])
 }
 
-pub fn is_there(store: &dyn Store, number: usize) -> bool {
+pub fn is_there(store: &dyn Store, number: u64) -> bool {
     found(store, number).unwrap()
 }
 
-pub fn is_there_or_unreadable(store: &dyn Store, number: usize) -> bool {
+pub fn is_there_or_unreadable(store: &dyn Store, number: u64) -> bool {
     found(store, number).unwrap_or(true)
 }
 
@@ -88,12 +88,15 @@ pub fn journals(place: &Path) -> Vec<PathBuf> {
 }
 
 /// How much of a file is not the empty end that was reserved.
-pub fn used(path: &Path) -> usize {
+pub fn used(path: &Path) -> u64 {
+    u64::try_from(used_bytes(&fs::read(path).unwrap())).unwrap()
+}
+
+fn used_bytes(bytes: &[u8]) -> usize {
     const PIECE: usize = 64 * 1024;
-    let bytes = fs::read(path).unwrap();
     let empty = [0; PIECE];
-    let pieces = bytes.chunks(PIECE).enumerate();
-    let last = pieces.filter(|(_, piece)| **piece != empty[..piece.len()]).last();
+    let mut pieces = bytes.chunks(PIECE).enumerate();
+    let last = pieces.rfind(|(_, piece)| **piece != empty[..piece.len()]);
     last.map_or(0, |(number, piece)| {
         number * PIECE + piece.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
     })
@@ -110,9 +113,8 @@ pub fn copy(from: &Path, to: &Path) {
         if file.components().any(|part| part.as_os_str() == "tables") {
             fs::hard_link(source, target).unwrap();
         } else if file.extension().is_some_and(|kind| kind == "jnl") {
-            let mut bytes = vec![0; used(&source) + 4_096];
-            let mut file = File::open(source).unwrap();
-            let length = file.read(&mut bytes).unwrap();
+            let bytes = fs::read(source).unwrap();
+            let length = bytes.len().min(used_bytes(&bytes) + 4_096);
             fs::write(target, &bytes[..length]).unwrap();
         } else {
             fs::copy(source, target).unwrap();
@@ -120,20 +122,20 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
-pub fn truncate(path: &Path, length: usize) {
+pub fn truncate(path: &Path, length: u64) {
     let file = File::options().write(true).open(path).unwrap();
-    file.set_len(length as u64).unwrap();
+    file.set_len(length).unwrap();
 }
 
-pub fn turn(path: &Path, place: usize) {
+pub fn turn(path: &Path, place: u64) {
     // Away from its second name.
     let bytes = fs::read(path).unwrap();
     fs::remove_file(path).unwrap();
     fs::write(path, bytes).unwrap();
     let mut file = File::options().read(true).write(true).open(path).unwrap();
     let mut byte = [0];
-    file.seek(SeekFrom::Start(place as u64)).unwrap();
+    file.seek(SeekFrom::Start(place)).unwrap();
     file.read_exact(&mut byte).unwrap();
-    file.seek(SeekFrom::Start(place as u64)).unwrap();
+    file.seek(SeekFrom::Start(place)).unwrap();
     file.write_all(&[byte[0] ^ 0x55]).unwrap();
 }

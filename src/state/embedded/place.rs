@@ -263,13 +263,14 @@ mod tests {
         let path = directory.path().join("0.jnl");
         let name: Name = *b"sixteen bytes ..";
         let mut text = vec![0_u8; 300_000];
-        let places = [0, 70, 65_530, 131_072 - 15, 200_000, 299_984];
+        let places = [0_u64, 70, 65_530, 131_072 - 15, 200_000, 299_984];
         for place in places {
-            text[place..place + 16].copy_from_slice(&name);
+            let place = usize::try_from(place).unwrap();
+            text[place..][..16].copy_from_slice(&name);
         }
         fs::write(&path, &text).unwrap();
         let journal = Journal::read(File::open(&path).unwrap(), &name).unwrap();
-        assert_eq!(journal.marks, places.map(|place| place as u64));
+        assert_eq!(journal.marks, places);
     }
 
     #[test]
