@@ -636,10 +636,10 @@ async fn watched(path: &Path, sink: Sink) -> Running {
             path: path.to_owned(),
             overrides: Overrides::default(),
             notice: |_| {},
-            store: Some(rig::store()),
         }),
         sink,
         clock: rig::clock(),
+        store: Some(rig::store()),
     })
     .await
     .unwrap()

@@ -61,7 +61,7 @@ impl Running {
         };
         let keeper = Arc::new(match store {
             Some(store) => Keeper::over(store),
-            None => Keeper::open(&server.state, &clock).await?,
+            None => Keeper::open(&server.state, &config.policy.freshness, &clock).await?,
         });
         let (gate_listener, gate) = listen("gate", server.listen).await?;
         let (admin_listener, admin) = listen("admin listener", server.admin).await?;

@@ -15,6 +15,7 @@ mod run;
 mod schema;
 mod screen;
 mod seal;
+mod state;
 mod validate;
 mod verify;
 
@@ -54,6 +55,8 @@ enum Command {
     Convert(convert::Arguments),
     /// Print a JSON Schema, or with `--policy` the capability document.
     Schema(schema::Arguments),
+    /// Look at what is remembered, clean it up, or reset its fence.
+    State(state::Arguments),
     /// Print a completion script for a shell.
     Completions(completions::Arguments),
 }
@@ -95,6 +98,7 @@ pub fn main() -> ExitCode {
         Command::Conformance(arguments) => conformance::run(&arguments, &mut screen),
         Command::Convert(arguments) => convert::run(&arguments, &mut screen),
         Command::Schema(arguments) => schema::run(&arguments, &mut screen),
+        Command::State(arguments) => state::run(&arguments, &mut screen),
         Command::Completions(arguments) => completions::run(&arguments, &mut screen),
     };
     // Results that nobody could read are no results.

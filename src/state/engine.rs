@@ -90,6 +90,14 @@ pub enum OpenError {
     /// What is there was not written by this program, or by one that is not understood.
     #[error("the store holds something else: {0}")]
     Foreign(String),
+    /// It is not whole any more; nothing of it is trusted.
+    #[error("the store at {} is damaged: {why}", path.display())]
+    Damaged {
+        /// The directory.
+        path: PathBuf,
+        /// What was found.
+        why: &'static str,
+    },
     /// This program has no such engine.
     #[error("this version has no engine `{engine}`")]
     NotHere {

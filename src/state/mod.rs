@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod answer;
 mod counts;
+pub mod embedded;
 pub mod engine;
 pub mod entry;
 pub mod fence;
@@ -25,8 +26,10 @@ use jiff::Timestamp;
 use crate::clock::Clock;
 use crate::contract::{Finding, Rule};
 use crate::facts::Fact;
+use crate::policy::Freshness;
 use admission::Admitted;
 use answer::Answer;
+use embedded::{Embedded, Opening};
 use engine::{EngineConfig, OpenError, StateConfig, TIMEOUT};
 use fence::Fence;
 use memory::Memory;
@@ -37,15 +40,29 @@ use store::Store;
 ///
 /// # Errors
 /// Why it cannot be used; the process does not start.
-pub async fn open(config: &StateConfig, _clock: &Clock) -> Result<Arc<dyn Store>, OpenError> {
+pub async fn open(config: &StateConfig, freshness: &Freshness, clock: &Clock) -> Result<Arc<dyn Store>, OpenError> {
     match &config.engine {
         // The fence of a store that forgets is kept by its keeper, who knows the skew.
         EngineConfig::Memory { .. } => Ok(Arc::new(Memory::new(None))),
-        EngineConfig::Embedded { .. } | EngineConfig::Redis { .. } | EngineConfig::Postgres { .. } => {
-            Err(OpenError::NotHere {
-                engine: config.engine.name(),
-            })
+        EngineConfig::Embedded { path } => {
+            let opening = Opening {
+                now: clock.now(),
+                window: freshness.window,
+                skew: freshness.skew,
+            };
+            let opened = {
+                let path = path.clone();
+                tokio::task::spawn_blocking(move || Embedded::open(&path, opening)).await
+            };
+            let damaged = |_| OpenError::Damaged {
+                path: path.clone(),
+                why: "its files cannot be read",
+            };
+            Ok(Arc::new(opened.map_err(damaged)??))
         }
+        EngineConfig::Redis { .. } | EngineConfig::Postgres { .. } => Err(OpenError::NotHere {
+            engine: config.engine.name(),
+        }),
     }
 }
 
@@ -62,8 +79,8 @@ impl Keeper {
     ///
     /// # Errors
     /// Why the store cannot be used.
-    pub async fn open(config: &StateConfig, clock: &Clock) -> Result<Self, OpenError> {
-        let store = open(config, clock).await?;
+    pub async fn open(config: &StateConfig, freshness: &Freshness, clock: &Clock) -> Result<Self, OpenError> {
+        let store = open(config, freshness, clock).await?;
         let fence = match &config.engine {
             EngineConfig::Memory { fence_file: Some(path) } => Fence::open(path, clock.now()),
             EngineConfig::Memory { fence_file: None } => Fence::Start(clock.now()),

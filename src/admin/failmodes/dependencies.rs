@@ -180,6 +180,48 @@ pub const DEPENDENCIES: &[FailMode] = &[
         "tests/trust_keys.rs::a_failed_signature_leaves_a_security_record_and_a_flood_of_them_ten",
     ),
     happens(
+        "embedded store",
+        "its directory is in use by another process",
+        "exit 3; nothing listens",
+        "tests/state_engines.rs::a_second_process_is_refused",
+    ),
+    happens(
+        "embedded store",
+        "its directory or a file in it cannot be written",
+        "exit 3; nothing listens",
+        "tests/crash.rs::a_place_that_cannot_be_written_is_refused",
+    ),
+    happens(
+        "embedded store",
+        "a newer format",
+        "exit 3; nothing listens",
+        "tests/state_engines.rs::a_newer_format_is_refused",
+    ),
+    happens(
+        "embedded store",
+        "a file is missing",
+        "exit 3; nothing listens",
+        "tests/crash.rs::a_missing_file_is_refused",
+    ),
+    happens(
+        "embedded store",
+        "a file is damaged",
+        "exit 3 where opening finds it, else every request is refused",
+        "tests/crash.rs::a_turned_byte_is_found_or_harmless",
+    ),
+    happens(
+        "embedded store",
+        "a write or a sync fails, as on a full disk",
+        "that commit and all later ones are refused until the store is opened again",
+        "tests/crash.rs::a_full_disk_is_refused_and_loses_nothing",
+    ),
+    happens(
+        "embedded store",
+        "the process is killed",
+        "what was acknowledged is there at the next start, nothing by half",
+        "tests/crash.rs::killed_at_every_step_nothing_acknowledged_is_lost",
+    ),
+    happens(
         "drain",
         "SIGTERM while requests run",
         "`/readyz` is 503, no new connection; what runs may end within `deadlines.drain`",

@@ -13,8 +13,8 @@ use crate::state::store::{Entry, Key, Millis, Space};
 /// The largest value that stands in place.
 const SMALL: usize = 48;
 
-/// Rows grow by this part, so that at most as much stands empty.
-const GROWTH: usize = 8;
+/// Rows grow by so many entries: pieces of one size leave no holes in the heap, and nothing is ever copied.
+const PIECE: usize = 64;
 
 type Id = [u8; 16];
 
@@ -84,9 +84,67 @@ impl Small {
 /// The rows of a shelf.
 #[derive(Debug, Default)]
 struct Rows {
-    bare: Vec<Slot<()>>,
-    small: Vec<Slot<Small>>,
-    large: Vec<Slot<Bytes>>,
+    bare: Pieces<()>,
+    small: Pieces<Small>,
+    large: Pieces<Bytes>,
+}
+
+/// A row, in pieces that are full but for the last.
+#[derive(Debug)]
+struct Pieces<V>(Vec<Vec<Slot<V>>>);
+
+impl<V> Default for Pieces<V> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<V> Pieces<V> {
+    fn len(&self) -> usize {
+        let full = self.0.len().saturating_sub(1).saturating_mul(PIECE);
+        self.0.last().map_or(0, |last| full.saturating_add(last.len()))
+    }
+
+    fn get(&self, index: usize) -> Option<&Slot<V>> {
+        self.0.get(index / PIECE)?.get(index % PIECE)
+    }
+
+    fn push(&mut self, kind: Row, slot: Slot<V>) -> Option<Place> {
+        let place = Place::new(kind, self.len())?;
+        match self.0.last_mut().filter(|last| last.len() < PIECE) {
+            Some(last) => last.push(slot),
+            None => {
+                let mut piece = Vec::with_capacity(PIECE);
+                piece.push(slot);
+                self.0.push(piece);
+            }
+        }
+        Some(place)
+    }
+
+    /// Takes an entry out; another one may have moved into its place: its id and where it stood before.
+    fn take(&mut self, kind: Row, index: usize) -> Option<(Id, Place)> {
+        let last = self.len().checked_sub(1).filter(|last| index <= *last)?;
+        let moved = self.0.last_mut()?.pop()?;
+        if self.0.last().is_some_and(Vec::is_empty) {
+            self.0.pop();
+        }
+        if index == last {
+            return None;
+        }
+        let id = moved.id;
+        *self.0.get_mut(index / PIECE)?.get_mut(index % PIECE)? = moved;
+        Some((id, Place::new(kind, last)?))
+    }
+
+    fn places(&self, kind: Row) -> impl Iterator<Item = Place> + use<V> {
+        (0..self.len()).filter_map(move |index| Place::new(kind, index))
+    }
+
+    fn bytes(&self) -> usize {
+        let pieces = self.0.len().saturating_mul(size_of::<Slot<V>>()).saturating_mul(PIECE);
+        pieces.saturating_add(self.0.capacity().saturating_mul(size_of::<Vec<Slot<V>>>()))
+    }
 }
 
 /// What a place holds.
@@ -120,64 +178,40 @@ impl Rows {
     fn push(&mut self, id: Id, until: Millis, value: &Bytes) -> Option<Place> {
         let until = until.to_be_bytes();
         if value.is_empty() {
-            return append(&mut self.bare, Row::Bare, Slot { id, until, value: () });
+            return self.bare.push(Row::Bare, Slot { id, until, value: () });
         }
         if let Some(value) = Small::new(value) {
-            return append(&mut self.small, Row::Small, Slot { id, until, value });
+            return self.small.push(Row::Small, Slot { id, until, value });
         }
         // A copy of its own: the value may be a slice of something much larger.
         let value = Bytes::copy_from_slice(value);
-        append(&mut self.large, Row::Large, Slot { id, until, value })
+        self.large.push(Row::Large, Slot { id, until, value })
     }
 
-    /// Takes an entry out; another one may have moved into its place: its id and where it stood before.
     fn take(&mut self, place: Place) -> Option<(Id, Place)> {
-        fn take<V>(row: &mut Vec<Slot<V>>, kind: Row, index: usize) -> Option<(Id, Place)> {
-            if index >= row.len() {
-                return None;
-            }
-            let last = row.len().checked_sub(1)?;
-            row.swap_remove(index);
-            if row.len() < row.capacity() / 2 {
-                row.shrink_to(row.len().saturating_add(row.len() / GROWTH));
-            }
-            row.get(index)
-                .and_then(|moved| Some((moved.id, Place::new(kind, last)?)))
-        }
         let (row, index) = place.split();
         match row {
-            Row::Bare => take(&mut self.bare, row, index),
-            Row::Small => take(&mut self.small, row, index),
-            Row::Large => take(&mut self.large, row, index),
+            Row::Bare => self.bare.take(row, index),
+            Row::Small => self.small.take(row, index),
+            Row::Large => self.large.take(row, index),
         }
     }
 
     fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        let row = |kind, length| (0..length).filter_map(move |index| Place::new(kind, index));
-        row(Row::Bare, self.bare.len())
-            .chain(row(Row::Small, self.small.len()))
-            .chain(row(Row::Large, self.large.len()))
+        let bare = self.bare.places(Row::Bare);
+        bare.chain(self.small.places(Row::Small))
+            .chain(self.large.places(Row::Large))
     }
 
     fn bytes(&self) -> usize {
-        fn row<V>(row: &Vec<V>) -> usize {
-            row.capacity().saturating_mul(size_of::<V>())
-        }
-        let apart = self.large.iter().map(|slot| slot.value.len()).sum::<usize>();
-        row(&self.bare)
-            .saturating_add(row(&self.small))
-            .saturating_add(row(&self.large))
+        let large = self.large.0.iter().flatten();
+        let apart = large.map(|slot| slot.value.len()).sum::<usize>();
+        self.bare
+            .bytes()
+            .saturating_add(self.small.bytes())
+            .saturating_add(self.large.bytes())
             .saturating_add(apart)
     }
-}
-
-fn append<V>(row: &mut Vec<Slot<V>>, kind: Row, slot: Slot<V>) -> Option<Place> {
-    let place = Place::new(kind, row.len())?;
-    if row.len() == row.capacity() {
-        row.reserve_exact((row.len() / GROWTH).max(4));
-    }
-    row.push(slot);
-    Some(place)
 }
 
 /// The entries of one shelf.

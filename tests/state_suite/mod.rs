@@ -1,0 +1,4 @@
+//! One suite over every engine.
+
+pub mod model;
+pub mod suite;
