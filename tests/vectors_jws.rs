@@ -6,6 +6,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
     clippy::print_stderr,
     dead_code,
     reason = "a test that fails is a test"
