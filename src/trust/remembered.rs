@@ -68,8 +68,43 @@ impl Remembered {
 
     /// Remembers that this signature holds; called by whoever verified it.
     pub(in crate::trust) fn keep(&self, mark: Mark, now: Timestamp) {
-        if let Ok(until) = now.checked_add(self.window) {
+        let none = self.spans.policy().max_capacity() == Some(0);
+        if let Ok(until) = now.checked_add(self.window)
+            && !none
+        {
             self.spans.insert(mark, Span { from: now, until });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trust::testing::Signer;
+
+    #[test]
+    fn it_is_bounded_and_can_be_nothing() {
+        let key = Signer::ed25519(7).public("k1");
+        let now = Timestamp::UNIX_EPOCH;
+        let mark = |at: u64| Mark::of("digest", "jws", &key, at);
+        let remembered = Remembered::new(8, Duration::from_secs(300));
+        for at in 0..1000 {
+            remembered.keep(mark(at), now);
+        }
+        remembered.spans.run_pending_tasks();
+        assert!(remembered.spans.entry_count() <= 8);
+        for nothing in [
+            Remembered::new(0, Duration::from_secs(300)),
+            Remembered::new(8, Duration::ZERO),
+        ] {
+            nothing.keep(mark(0), now);
+            assert!(!nothing.holds(&mark(0), now));
+        }
+        let last = Remembered::new(8, Duration::from_secs(300));
+        last.keep(mark(0), Timestamp::MAX);
+        assert!(
+            !last.holds(&mark(0), Timestamp::MAX),
+            "time that cannot be written is not remembered"
+        );
     }
 }
