@@ -13,6 +13,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::clock::Clock;
 use crate::config::{Config, Overrides};
 use crate::record::Sink;
+use crate::trust::dpop::NoRandom;
+use crate::trust::mtls::BundleError;
 use crate::trust::tls::TlsError;
 
 /// What a process is started with.
@@ -55,6 +57,12 @@ pub enum StartError {
     /// The certificate cannot be taken.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// A bundle of client certificates cannot be used.
+    #[error(transparent)]
+    Clients(#[from] BundleError),
+    /// The system gives no random bytes.
+    #[error(transparent)]
+    NoRandom(#[from] NoRandom),
     /// The system gives no thread, runtime or signal.
     #[error("the system gives no {what}")]
     System {

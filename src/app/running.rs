@@ -15,6 +15,10 @@ use crate::discovery;
 use crate::gateway::{Gate, server};
 use crate::policy::InForce;
 use crate::telemetry::Metrics;
+use crate::trust::dpop::Nonces;
+use crate::trust::mtls::Clients;
+use crate::trust::principal::Prover;
+use crate::trust::ring::KeyRing;
 use crate::trust::tls::Certificates;
 
 /// A gate that serves. Dropped, it drains in the background; [`Running::stop`] waits for that.
@@ -25,6 +29,7 @@ pub struct Running {
     policy: Arc<InForce>,
     metrics: Metrics,
     certificates: Option<Arc<Certificates>>,
+    clients: Arc<Clients>,
     state: admin::State,
     stop: watch::Sender<bool>,
     stop_admin: watch::Sender<bool>,
@@ -50,13 +55,19 @@ impl Running {
             Some(tls) => Some(Certificates::load(&tls.certificate, &tls.key)?),
             None => None,
         };
+        let clients = Clients::load(&config.policy.trust.clients)?;
         let acceptor = match &certificates {
-            Some(certificates) => Some(TlsAcceptor::from(certificates.server_config()?)),
+            Some(certificates) => Some(TlsAcceptor::from(certificates.server_config(&clients)?)),
             None => None,
         };
         let (gate_listener, gate) = listen("gate", server.listen).await?;
         let (admin_listener, admin) = listen("admin listener", server.admin).await?;
 
+        let prover = Prover {
+            keys: KeyRing::start(&config.policy.trust, clock.clone(), |_| {}).await,
+            clients: Arc::clone(&clients),
+            nonces: Nonces::new()?,
+        };
         let policy = Arc::new(InForce::new(config.policy, clock.now()));
         let metrics = Metrics::new();
         metrics.policy(&policy.current().revision, true);
@@ -69,7 +80,7 @@ impl Running {
         );
         let watcher = match watched {
             Some(watched) => {
-                let watcher = watching::policy(&watched, &server, &policy, &clock, &sink, &metrics);
+                let watcher = watching::policy(&watched, &server, &policy, &clients, &clock, &sink, &metrics);
                 Some(watcher.map_err(|source| StartError::System { what: "thread", source })?)
             }
             None => None,
@@ -84,11 +95,19 @@ impl Running {
                 stopped.clone(),
             ));
         }
+        tokio::spawn(watching::clients(
+            Arc::clone(&clients),
+            Arc::clone(&policy),
+            clock.clone(),
+            sink.clone(),
+            stopped.clone(),
+        ));
         let gate_parts = Arc::new(Gate::new(
             Arc::clone(&policy),
             clock,
             sink.clone(),
             metrics.clone(),
+            prover,
             discovery::problem_page,
             server.ledger_required,
         ));
@@ -106,6 +125,7 @@ impl Running {
             policy,
             metrics,
             certificates,
+            clients,
             state,
             stop,
             stop_admin,
@@ -138,6 +158,11 @@ impl Running {
     /// The certificate of the gate, when it has one.
     pub const fn certificates(&self) -> Option<&Arc<Certificates>> {
         self.certificates.as_ref()
+    }
+
+    /// The bundles of client certificates.
+    pub const fn clients(&self) -> &Arc<Clients> {
+        &self.clients
     }
 
     /// Takes no new connection, ends the requests in progress within `deadlines.drain`, then closes. `/readyz` says

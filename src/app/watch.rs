@@ -14,6 +14,7 @@ use crate::config::{Reloader, Watcher};
 use crate::policy::{Attempt, InForce, Mode, Policy};
 use crate::record::Sink;
 use crate::telemetry::Metrics;
+use crate::trust::mtls::{Change, Clients};
 use crate::trust::tls::{Certificates, TlsError};
 
 /// How often the certificate's files are looked at.
@@ -24,12 +25,13 @@ pub fn policy(
     watched: &Watched,
     server: &Server,
     policy: &Arc<InForce>,
+    clients: &Arc<Clients>,
     clock: &Clock,
     sink: &Sink,
     metrics: &Metrics,
 ) -> std::io::Result<Watcher> {
     let (sink, metrics, notice) = (sink.clone(), metrics.clone(), watched.notice);
-    let in_force = Arc::clone(policy);
+    let (in_force, clients, times) = (Arc::clone(policy), Arc::clone(clients), clock.clone());
     Watcher::start(Reloader::new(
         &watched.path,
         watched.overrides.clone(),
@@ -41,6 +43,7 @@ pub fn policy(
             metrics.policy(&attempt.revision, good);
             let policy = in_force.current();
             recorded(&sink, "reload", attempt, &policy);
+            told_clients(&sink, &times, &clients.look(&in_force));
             for route in observed(&policy).into_iter().filter(|_| good) {
                 notice(&format!(
                     "warning: route `{route}`: `mode: observe` forwards requests that would be refused"
@@ -102,6 +105,43 @@ pub async fn certificates(certificates: Arc<Certificates>, clock: Clock, sink: S
                 told(&sink, &clock, Some(&mistake));
             }
         }
+    }
+}
+
+/// Looks at the files of client certificates until the gate stops.
+pub async fn clients(
+    clients: Arc<Clients>,
+    policy: Arc<InForce>,
+    clock: Clock,
+    sink: Sink,
+    mut stop: watch::Receiver<bool>,
+) {
+    loop {
+        tokio::select! {
+            () = sleep(POLL) => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+        let (own, policy) = (Arc::clone(&clients), Arc::clone(&policy));
+        let look = move || own.look(&policy);
+        if let Ok(changes) = tokio::task::spawn_blocking(look).await {
+            told_clients(&sink, &clock, &changes);
+        }
+    }
+}
+
+/// One record a bundle that is new or has changed.
+fn told_clients(sink: &Sink, clock: &Clock, changes: &[Change]) {
+    for change in changes {
+        let mistake = change.fault.clone().map_or(Value::Null, Value::String);
+        sink.event(
+            "client_bundle",
+            clock.now(),
+            Map::from_iter([
+                ("bundle".to_owned(), Value::String(change.name.clone())),
+                ("taken".to_owned(), Value::Bool(mistake.is_null())),
+                ("mistake".to_owned(), mistake),
+            ]),
+        );
     }
 }
 

@@ -10,6 +10,7 @@ pub mod server;
 mod body;
 mod case;
 mod connection;
+mod credentials;
 mod gather;
 mod guard;
 mod headers;
@@ -33,6 +34,7 @@ use crate::decide::Refusal;
 use crate::policy::InForce;
 use crate::record::Sink;
 use crate::telemetry::Metrics;
+use crate::trust::principal::Prover;
 use crate::upstream::Upstream;
 
 /// Serves the page of one code: `(name in the path, whether Accept asks for HTML)`; `None` for an unknown name.
@@ -49,6 +51,8 @@ pub struct Gate {
     pub sink: Sink,
     /// What is counted.
     pub metrics: Metrics,
+    /// What proves who presents a request.
+    pub prover: Prover,
     /// The way to the backend.
     upstream: Upstream,
     /// The page of a code, served before the routes.
@@ -68,6 +72,7 @@ impl Gate {
         clock: Clock,
         sink: Sink,
         metrics: Metrics,
+        prover: Prover,
         problem_page: ProblemPage,
         ledger_required: bool,
     ) -> Self {
@@ -77,6 +82,7 @@ impl Gate {
             clock,
             sink,
             metrics,
+            prover,
             upstream: Upstream::new(),
             problem_page,
             ledger_required,

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use super::{Jws, decode};
 use crate::contract::{Pointer, Rule};
 use crate::facts::Fault;
-use crate::message::id::is_id;
+use crate::message::is_id;
 use crate::message::json::{Bounds, Node, read};
-use crate::policy::trust::Algorithm;
+use crate::policy::Algorithm;
 use crate::trust::keys::PublicKey;
 
 /// The most characters of an encoded header; an RSA key of 8192 bits in a `jwk` fits.

@@ -13,7 +13,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use super::keys::PublicKey;
 use crate::contract::Rule;
 use crate::facts::Fault;
-use crate::policy::trust::Algorithm;
+use crate::policy::Algorithm;
 
 pub use header::{HEADER_MAX, Header, Kind, Need, parse_header};
 pub use judge::{Before, Found, Place, judge};

@@ -13,7 +13,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use super::{KeyError, PublicKey, edwards, rsa};
 use crate::contract::Pointer;
 use crate::message::json::Node;
-use crate::policy::trust::Algorithm;
+use crate::policy::Algorithm;
 
 /// What a JWK turned out to be.
 pub(super) enum Jwk {

@@ -16,7 +16,7 @@ use aws_lc_rs::signature::ParsedPublicKey;
 use jiff::Timestamp;
 
 use crate::contract::Pointer;
-use crate::policy::trust::Algorithm;
+use crate::policy::Algorithm;
 
 pub use set::{KEYS_MAX, KeySet, Remark, TEXT_MAX};
 

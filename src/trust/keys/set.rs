@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::jwk::{self, Jwk};
 use super::{KeyError, PublicKey};
 use crate::contract::Pointer;
-use crate::message::id::is_id;
+use crate::message::is_id;
 use crate::message::json::{Bounds, Node, read};
-use crate::policy::trust::Algorithm;
+use crate::policy::Algorithm;
 
 /// The most bytes of a set (contract §17).
 pub const TEXT_MAX: usize = 256 * 1024;
