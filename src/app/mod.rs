@@ -1,5 +1,6 @@
 //! Puts the floors together: one process with a gate, an admin listener, watchers and a bounded end.
 
+mod bundles;
 mod running;
 mod watch;
 

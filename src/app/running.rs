@@ -8,16 +8,15 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use super::{Setup, StartError, watch as watching};
+use super::{Setup, StartError, bundles, watch as watching};
 use crate::admin;
 use crate::config::Watcher;
 use crate::discovery;
-use crate::gateway::{Gate, server};
+use crate::gateway::{Gate, Parts, server};
 use crate::policy::InForce;
 use crate::telemetry::Metrics;
 use crate::trust::dpop::Nonces;
 use crate::trust::mtls::Clients;
-use crate::trust::principal::Prover;
 use crate::trust::ring::KeyRing;
 use crate::trust::tls::Certificates;
 
@@ -30,6 +29,7 @@ pub struct Running {
     metrics: Metrics,
     certificates: Option<Arc<Certificates>>,
     clients: Arc<Clients>,
+    keys: KeyRing,
     state: admin::State,
     stop: watch::Sender<bool>,
     stop_admin: watch::Sender<bool>,
@@ -39,7 +39,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Binds both listeners and begins to serve. Port 0 takes any free port. Needs a tokio runtime.
+    /// Binds both listeners, loads the keys of every issuer as far as they can be had, and begins to serve. Port 0 takes
+    /// any free port. Needs a tokio runtime.
     ///
     /// # Errors
     /// Why it cannot run.
@@ -63,24 +64,30 @@ impl Running {
         let (gate_listener, gate) = listen("gate", server.listen).await?;
         let (admin_listener, admin) = listen("admin listener", server.admin).await?;
 
-        let prover = Prover {
-            keys: KeyRing::start(&config.policy.trust, clock.clone(), |_| {}).await,
-            clients: Arc::clone(&clients),
-            nonces: Nonces::new()?,
-        };
         let policy = Arc::new(InForce::new(config.policy, clock.now()));
         let metrics = Metrics::new();
         metrics.policy(&policy.current().revision, true);
+        let keys = KeyRing::start(
+            &policy.current().trust,
+            clock.clone(),
+            watching::keys(sink.clone(), watched.as_ref().map(|watched| watched.notice)),
+        )
+        .await;
         let state = admin::State::new(
             Arc::clone(&policy),
             metrics.clone(),
             sink.clone(),
             clock.clone(),
+            keys.clone(),
             server.ledger_required,
         );
         let watcher = match watched {
             Some(watched) => {
-                let watcher = watching::policy(&watched, &server, &policy, &clients, &clock, &sink, &metrics);
+                let believed = watching::Believed {
+                    keys: keys.clone(),
+                    clients: Arc::clone(&clients),
+                };
+                let watcher = watching::policy(&watched, &server, &policy, &believed, &clock, &sink, &metrics);
                 Some(watcher.map_err(|source| StartError::System { what: "thread", source })?)
             }
             None => None,
@@ -95,22 +102,25 @@ impl Running {
                 stopped.clone(),
             ));
         }
-        tokio::spawn(watching::clients(
+        tokio::spawn(keys.clone().watch(stopped.clone()));
+        tokio::spawn(bundles::watch(
             Arc::clone(&clients),
             Arc::clone(&policy),
             clock.clone(),
             sink.clone(),
             stopped.clone(),
         ));
-        let gate_parts = Arc::new(Gate::new(
-            Arc::clone(&policy),
+        let gate_parts = Arc::new(Gate::new(Parts {
+            policy: Arc::clone(&policy),
             clock,
-            sink.clone(),
-            metrics.clone(),
-            prover,
-            discovery::problem_page,
-            server.ledger_required,
-        ));
+            sink: sink.clone(),
+            metrics: metrics.clone(),
+            keys: keys.clone(),
+            clients: Arc::clone(&clients),
+            nonces: Nonces::new()?,
+            problem_page: discovery::problem_page,
+            ledger_required: server.ledger_required,
+        }));
         let serving = tokio::spawn(server::serve(gate_parts, gate_listener, acceptor, stopped));
         let administering = tokio::spawn(admin::serve(
             admin_listener,
@@ -126,6 +136,7 @@ impl Running {
             metrics,
             certificates,
             clients,
+            keys,
             state,
             stop,
             stop_admin,
@@ -158,6 +169,11 @@ impl Running {
     /// The certificate of the gate, when it has one.
     pub const fn certificates(&self) -> Option<&Arc<Certificates>> {
         self.certificates.as_ref()
+    }
+
+    /// The keys of every issuer.
+    pub const fn keys(&self) -> &KeyRing {
+        &self.keys
     }
 
     /// The bundles of client certificates.

@@ -1,4 +1,5 @@
-//! What is read again while the process runs: the policy and the certificate. Every attempt is a record.
+//! What is read again while the process runs: the policy, the certificate, the keys of issuers. Every attempt that
+//! changes something or fails is a record.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,31 +8,42 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::Watched;
+use super::{Watched, bundles};
 use crate::clock::Clock;
 use crate::config::Server;
 use crate::config::{Reloader, Watcher};
+use crate::message::is_id;
 use crate::policy::{Attempt, InForce, Mode, Policy};
 use crate::record::Sink;
 use crate::telemetry::Metrics;
-use crate::trust::mtls::{Change, Clients};
+use crate::trust::mtls::Clients;
+use crate::trust::ring::{Event, KeyRing, What};
 use crate::trust::tls::{Certificates, TlsError};
 
 /// How often the certificate's files are looked at.
 const POLL: Duration = Duration::from_secs(2);
+
+/// What follows the policy: the files and places it names.
+#[derive(Clone, Debug)]
+pub struct Believed {
+    /// Keys of issuers.
+    pub keys: KeyRing,
+    /// Bundles of client certificates.
+    pub clients: Arc<Clients>,
+}
 
 /// Watches the policy until the returned value is dropped.
 pub fn policy(
     watched: &Watched,
     server: &Server,
     policy: &Arc<InForce>,
-    clients: &Arc<Clients>,
+    believed: &Believed,
     clock: &Clock,
     sink: &Sink,
     metrics: &Metrics,
 ) -> std::io::Result<Watcher> {
     let (sink, metrics, notice) = (sink.clone(), metrics.clone(), watched.notice);
-    let (in_force, clients, times) = (Arc::clone(policy), Arc::clone(clients), clock.clone());
+    let (in_force, believed, times) = (Arc::clone(policy), believed.clone(), clock.clone());
     Watcher::start(Reloader::new(
         &watched.path,
         watched.overrides.clone(),
@@ -42,8 +54,11 @@ pub fn policy(
             let good = attempt.mistakes.is_empty();
             metrics.policy(&attempt.revision, good);
             let policy = in_force.current();
+            if good {
+                believed.keys.adopt(&policy.trust);
+                bundles::look(&believed.clients, &in_force, &times, &sink);
+            }
             recorded(&sink, "reload", attempt, &policy);
-            told_clients(&sink, &times, &clients.look(&in_force));
             for route in observed(&policy).into_iter().filter(|_| good) {
                 notice(&format!(
                     "warning: route `{route}`: `mode: observe` forwards requests that would be refused"
@@ -108,40 +123,43 @@ pub async fn certificates(certificates: Arc<Certificates>, clock: Clock, sink: S
     }
 }
 
-/// Looks at the files of client certificates until the gate stops.
-pub async fn clients(
-    clients: Arc<Clients>,
-    policy: Arc<InForce>,
-    clock: Clock,
-    sink: Sink,
-    mut stop: watch::Receiver<bool>,
-) {
-    loop {
-        tokio::select! {
-            () = sleep(POLL) => {}
-            _ = stop.wait_for(|stop| *stop) => return,
-        }
-        let (own, policy) = (Arc::clone(&clients), Arc::clone(&policy));
-        let look = move || own.look(&policy);
-        if let Ok(changes) = tokio::task::spawn_blocking(look).await {
-            told_clients(&sink, &clock, &changes);
-        }
-    }
-}
-
-/// One record a bundle that is new or has changed.
-fn told_clients(sink: &Sink, clock: &Clock, changes: &[Change]) {
-    for change in changes {
-        let mistake = change.fault.clone().map_or(Value::Null, Value::String);
+/// Records what becomes of the keys of an issuer, and tells a person what is wrong with them.
+pub fn keys(sink: Sink, notice: Option<fn(&str)>) -> impl Fn(&Event) + Send + Sync + 'static {
+    move |event| {
+        let number = |count: usize| Value::from(u64::try_from(count).unwrap_or(u64::MAX));
+        let text = |text: &str| Value::String(text.to_owned());
+        let (taken, keys, mistake, conflicts) = match &event.what {
+            What::Taken { keys } => (true, number(*keys), Value::Null, Value::Null),
+            What::Failed { trouble, .. } => (false, Value::Null, Value::String(trouble.to_string()), Value::Null),
+            What::Stale => (
+                false,
+                Value::Null,
+                text("the set is older than `max_stale`"),
+                Value::Null,
+            ),
+            What::Conflict { with, kids } => {
+                // What is no id could hold anything.
+                let kids = kids
+                    .iter()
+                    .map(|kid| text(if is_id(kid) { kid } else { "(not an id)" }));
+                let mistake = Value::String(format!("these `kid`s belong to the issuer `{with}`"));
+                (true, Value::Null, mistake, Value::Array(kids.collect()))
+            }
+        };
         sink.event(
-            "client_bundle",
-            clock.now(),
+            "keys",
+            event.at,
             Map::from_iter([
-                ("bundle".to_owned(), Value::String(change.name.clone())),
-                ("taken".to_owned(), Value::Bool(mistake.is_null())),
+                ("issuer".to_owned(), text(&event.issuer)),
+                ("taken".to_owned(), Value::Bool(taken)),
+                ("keys".to_owned(), keys),
                 ("mistake".to_owned(), mistake),
+                ("conflicts".to_owned(), conflicts),
             ]),
         );
+        if let (Some(notice), Some(words)) = (notice, event.warning()) {
+            notice(&words);
+        }
     }
 }
 

@@ -6,6 +6,9 @@ use std::{fs, io};
 use super::Exit;
 use super::screen::{Format, Screen};
 use crate::config::{self, Mistake, Mistakes};
+use crate::message::is_id;
+use crate::policy::Trust;
+use crate::trust::ring;
 
 /// What `check` is asked.
 #[derive(Debug, clap::Args)]
@@ -17,6 +20,9 @@ pub struct Arguments {
     /// The same, as `run` names it.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// Also fetch the keys of issuers that publish them at a URL.
+    #[arg(long)]
+    fetch: bool,
 }
 
 /// Loads the policy as `run` would, and prints routes and effective values.
@@ -36,10 +42,36 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
                 }
             }
             warn(file, &config.warnings, screen)?;
-            Ok(Exit::Fine)
+            keys(&config.policy.trust, arguments.fetch, screen)
         }
         Err(mistakes) => refuse(&mistakes, screen),
     }
+}
+
+/// Looks at the keys of every issuer, and says what is wrong with them: files always, URLs when it is asked to.
+fn keys(trust: &Trust, fetch: bool, screen: &mut Screen) -> io::Result<Exit> {
+    if trust.issuers.is_empty() {
+        return Ok(Exit::Fine);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut exit = Exit::Fine;
+    for found in runtime.block_on(ring::survey(trust, fetch)) {
+        let whose = format!("issuer `{}`, keys of {}", found.issuer, found.source);
+        for remark in &found.remarks {
+            screen.trouble(&format!("warning: {whose}: not used: {remark}"))?;
+        }
+        for (other, kid) in &found.conflicts {
+            let kid = if is_id(kid) { kid } else { "(not an id)" };
+            screen.trouble(&format!(
+                "warning: {whose}: not used: `kid` {kid} is in the set of the issuer `{other}` before it"
+            ))?;
+        }
+        if let Err(trouble) = &found.keys {
+            screen.trouble(&format!("error: {whose}: {trouble}; {}", trouble.advice()))?;
+            exit = Exit::CouldNotRun;
+        }
+    }
+    Ok(exit)
 }
 
 /// Prints what is allowed and should not be overlooked.

@@ -74,11 +74,11 @@ async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<A
     let bytes = read(body, &route, case).await?;
     case.has_read(bytes);
 
-    // Stages 3 to 15: the message, the facts, the verdict.
+    // Stages 3 to 15: the message, the facts, its signature, the verdict.
     let gate = Arc::clone(&case.gate);
     let presented = case.presented.clone();
     let facts = gather::facts(&gate, &head.headers, &case.policy, presented.as_deref());
-    let judged = judge(case, &route, &facts)?;
+    let judged = judge(case, &route, head.uri.path(), &facts).await?;
     gate.ledger()?;
 
     // Stage 16: the permit and the very bytes that were judged.

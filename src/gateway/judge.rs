@@ -5,9 +5,10 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::case::Case;
+use super::{prove, security};
 use crate::contract::Stage;
 use crate::decide::{self, Observed, Permit, Question, Refusal, Verdict};
-use crate::facts::{Fact, Facts};
+use crate::facts::{Fact, Facts, Proof};
 use crate::message::canonical::sha256_hex;
 use crate::message::envelope::{Envelope, Form, Message};
 use crate::message::is_id;
@@ -32,14 +33,15 @@ pub struct Judged {
     pub keyed: Option<Bytes>,
 }
 
-/// Stages 3 to 15.
+/// Stages 3 to 15, of a request to this path.
 ///
 /// # Errors
 /// The refusal of the first stage that fails.
-pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged, Refusal> {
+pub async fn judge(case: &mut Case, route: &Route, path: &str, facts: &Facts<'_>) -> Result<Judged, Refusal> {
     let bytes = case.bytes.clone();
     let policy = std::sync::Arc::clone(&case.policy);
     case.subject().body_digest = Some(sha256_hex(&bytes));
+    let mut proof = Fact::Absent;
     let (verdict, mut judged) = match &route.body {
         Body::Messages(declared) => {
             case.reach(Stage::Json);
@@ -57,13 +59,26 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
                     .map(str::to_owned);
             }
             case.reach(Stage::Addressing);
-            let verdict = decide::decide(&Input {
+            let input = Input {
                 policy: &policy,
                 route,
                 declared,
                 message: &message,
                 facts,
-            });
+            };
+            let verdict = match decide::screen(&input) {
+                Ok(screened) => {
+                    case.reach(Stage::Signature);
+                    proof = prove::proof(case, route, path, &message, facts).await;
+                    let facts = Facts {
+                        proof: by_reference(&proof),
+                        ..*facts
+                    };
+                    let facts = &facts;
+                    decide::conclude(&Input { facts, ..input }, screened)
+                }
+                Err(verdict) => verdict,
+            };
             (verdict, Unpermitted::of(&message, declared.backend_view))
         }
         Body::Legacy | Body::Read => {
@@ -85,10 +100,16 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
                 judged.profile = None;
                 judged.digest = None;
             }
+            if let Some(refusal) = &would {
+                security::note(case, refusal, &proof);
+            }
             case.would = Some(would);
             permit
         }
-        Verdict::Refused(refusal) => return Err(refusal),
+        Verdict::Refused(refusal) => {
+            security::note(case, &refusal, &proof);
+            return Err(refusal);
+        }
     };
     case.decided();
     Ok(Judged {
@@ -99,6 +120,14 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
         digest: judged.digest,
         keyed: judged.keyed,
     })
+}
+
+fn by_reference(proof: &Fact<Proof>) -> Fact<&Proof> {
+    match proof {
+        Fact::Known(proof) => Fact::Known(proof),
+        Fact::Absent => Fact::Absent,
+        Fact::Unavailable => Fact::Unavailable,
+    }
 }
 
 /// What is taken from a message before it is known whether it may pass.

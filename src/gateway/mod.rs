@@ -16,8 +16,10 @@ mod guard;
 mod headers;
 mod intake;
 mod judge;
+mod prove;
 mod pulse;
 mod reply;
+mod security;
 mod target;
 mod trace;
 mod wire;
@@ -34,8 +36,13 @@ use crate::decide::Refusal;
 use crate::policy::InForce;
 use crate::record::Sink;
 use crate::telemetry::Metrics;
+use crate::trust::dpop::Nonces;
+use crate::trust::mtls::Clients;
 use crate::trust::principal::Prover;
+use crate::trust::ring::KeyRing;
 use crate::upstream::Upstream;
+use prove::Verifier;
+use security::Security;
 
 /// Serves the page of one code: `(name in the path, whether Accept asks for HTML)`; `None` for an unknown name.
 pub type ProblemPage = fn(&str, bool) -> Option<Response<Bytes>>;
@@ -52,7 +59,11 @@ pub struct Gate {
     /// What is counted.
     pub metrics: Metrics,
     /// What proves who presents a request.
-    pub prover: Prover,
+    prover: Prover,
+    /// What signatures are verified with.
+    verifier: Verifier,
+    /// Bounds security records.
+    security: Security,
     /// The way to the backend.
     upstream: Upstream,
     /// The page of a code, served before the routes.
@@ -65,27 +76,48 @@ pub struct Gate {
     in_flight: AtomicUsize,
 }
 
+/// What a gate is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// The policy in force.
+    pub policy: Arc<InForce>,
+    /// Time and ids.
+    pub clock: Clock,
+    /// Where records go.
+    pub sink: Sink,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// The keys of every issuer.
+    pub keys: KeyRing,
+    /// The bundles of client certificates.
+    pub clients: Arc<Clients>,
+    /// The nonces of DPoP proofs.
+    pub nonces: Nonces,
+    /// The page of a code.
+    pub problem_page: ProblemPage,
+    /// Refuse to forward while records cannot be written.
+    pub ledger_required: bool,
+}
+
 impl Gate {
     /// A gate with nothing in progress.
-    pub fn new(
-        policy: Arc<InForce>,
-        clock: Clock,
-        sink: Sink,
-        metrics: Metrics,
-        prover: Prover,
-        problem_page: ProblemPage,
-        ledger_required: bool,
-    ) -> Self {
+    pub fn new(parts: Parts) -> Self {
         Self {
-            steady: Steady::new(&clock),
-            policy,
-            clock,
-            sink,
-            metrics,
-            prover,
+            steady: Steady::new(&parts.clock),
+            verifier: Verifier::new(parts.keys.clone(), &parts.policy.current()),
+            prover: Prover {
+                keys: parts.keys,
+                clients: parts.clients,
+                nonces: parts.nonces,
+            },
+            policy: parts.policy,
+            clock: parts.clock,
+            sink: parts.sink,
+            metrics: parts.metrics,
+            security: Security::default(),
             upstream: Upstream::new(),
-            problem_page,
-            ledger_required,
+            problem_page: parts.problem_page,
+            ledger_required: parts.ledger_required,
             in_flight: AtomicUsize::new(0),
         }
     }

@@ -141,7 +141,9 @@ fn lifetime(headers: &HeaderMap) -> Option<Duration> {
             let (name, argument) = directive.split_once('=').unwrap_or((directive, ""));
             match name.trim().to_ascii_lowercase().as_str() {
                 "no-store" | "no-cache" => return Some(Duration::ZERO),
-                "max-age" if seconds.is_none() => seconds = Some(argument.trim().trim_matches('"').parse::<u64>().ok()?),
+                "max-age" if seconds.is_none() => {
+                    seconds = Some(argument.trim().trim_matches('"').parse::<u64>().ok()?)
+                }
                 _ => {}
             }
         }
@@ -196,7 +198,10 @@ mod tests {
             (&[("cache-control", "max-age=600"), ("age", "100")], Some(500)),
             (&[("cache-control", "max-age=60"), ("age", "100")], Some(0)),
             (&[("cache-control", "max-age=600, no-cache")], Some(0)),
-            (&[("cache-control", "max-age=600"), ("cache-control", "no-store")], Some(0)),
+            (
+                &[("cache-control", "max-age=600"), ("cache-control", "no-store")],
+                Some(0),
+            ),
             (&[("cache-control", "max-age=-1")], None),
             (&[("cache-control", "max-age=x")], None),
         ] {

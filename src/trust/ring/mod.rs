@@ -8,6 +8,7 @@
 //! An issuer's cool-down is also the memory of what was not found: until it ends, a `kid` that its set does not hold is
 //! looked up nowhere else, whoever asks and however often.
 
+mod event;
 mod holder;
 mod https;
 mod snapshot;
@@ -26,6 +27,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+pub use event::{Event, What};
 pub use source::Trouble;
 pub use survey::{Surveyed, survey};
 
@@ -56,43 +58,6 @@ pub enum Found {
     Unavailable {
         /// Some issuer of such a set lets a message leave out `typ`.
         typ_optional: bool,
-    },
-}
-
-/// Something that became of a set, for a record and a person.
-#[derive(Debug)]
-pub struct Event {
-    /// When.
-    pub at: Timestamp,
-    /// Name of the issuer.
-    pub issuer: String,
-    /// What.
-    pub what: What,
-}
-
-/// What became of a set.
-#[derive(Debug)]
-pub enum What {
-    /// A set was taken, or the one in use was found again after trouble.
-    Taken {
-        /// How many keys it holds.
-        keys: usize,
-    },
-    /// An attempt failed.
-    Failed {
-        /// Why.
-        trouble: Trouble,
-        /// The last good set stays in use.
-        keeps: bool,
-    },
-    /// The set in use is older than `max_stale` and not used any more.
-    Stale,
-    /// These `kid`s are in the set of another issuer that was loaded before, so they cannot be used in this one.
-    Conflict {
-        /// Name of the other issuer.
-        with: String,
-        /// The `kid`s, at most [`snapshot::CONFLICTS_SHOWN`] of them.
-        kids: Vec<Arc<str>>,
     },
 }
 
@@ -361,6 +326,7 @@ impl Inner {
         (self.tell)(&Event {
             at,
             issuer: holder.issuer.name.clone(),
+            source: source::shown(&holder.issuer.keys),
             what,
         });
     }

@@ -65,6 +65,30 @@ pub enum Trouble {
     Broken,
 }
 
+impl Trouble {
+    /// What to do about it.
+    pub const fn advice(&self) -> &'static str {
+        match self {
+            Self::File(_) => "check the path in `keys` and who may read it",
+            Self::Ca(_) | Self::NoRoots => "check the path in `ca`: a PEM file of the CAs that vouch for the server",
+            Self::Unreachable | Self::TooSlow | Self::Lost => "check host and port in `keys` and the way there",
+            Self::Tls => "check the name in `keys`, and name the CA of the server in `ca`",
+            Self::Status(_) | Self::ContentType => "check that the URL in `keys` is the one that answers with the set",
+            Self::TooLarge => "publish fewer keys",
+            Self::Malformed(_) => "publish a set as RFC 7517 has it, without private keys",
+            Self::Broken => "see what standard error says of it",
+        }
+    }
+}
+
+/// The source as a person is told of it: the file, or the URL without its query.
+pub(super) fn shown(source: &KeySource) -> String {
+    match source {
+        KeySource::File(path) => format!("`{}`", path.display()),
+        KeySource::Url { url, .. } => format!("`{}`", url.split('?').next().unwrap_or_default()),
+    }
+}
+
 /// Reads or fetches the bytes of a set.
 pub(super) async fn obtain(source: &KeySource) -> Result<Obtained, Trouble> {
     match source {

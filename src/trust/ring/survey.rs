@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Trouble;
-use super::source::obtain;
+use super::source::{obtain, shown};
 use crate::policy::{KeySource, Trust};
 use crate::trust::keys::KeySet;
 
@@ -27,13 +27,10 @@ pub async fn survey(trust: &Trust, fetches: bool) -> Vec<Surveyed> {
     let mut all = Vec::new();
     let mut sets: Vec<(String, KeySet)> = Vec::new();
     for issuer in &trust.issuers {
-        let (source, is_looked_at) = match &issuer.keys {
-            KeySource::File(path) => (path.display().to_string(), true),
-            KeySource::Url { url, .. } => (url.split('?').next().unwrap_or_default().to_owned(), fetches),
-        };
+        let is_looked_at = fetches || matches!(issuer.keys, KeySource::File(_));
         let mut surveyed = Surveyed {
             issuer: issuer.name.clone(),
-            source,
+            source: shown(&issuer.keys),
             keys: Ok(None),
             remarks: Vec::new(),
             conflicts: Vec::new(),

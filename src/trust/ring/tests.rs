@@ -1,0 +1,1 @@
+//! The ring without a gateway: files only.
