@@ -62,6 +62,11 @@ pub struct Change {
     pub fault: Option<String>,
 }
 
+/// Reads every bundle and says what came of it; for `portcullis check`.
+pub fn survey(declared: &[ClientBundle]) -> Vec<Change> {
+    declared.iter().map(|one| Bundle::read(one).change()).collect()
+}
+
 /// The bundles of the policy as their files are.
 #[derive(Debug, Default)]
 pub struct Clients {
@@ -133,10 +138,7 @@ impl Clients {
                 after.push(Arc::clone(same));
                 continue;
             }
-            changes.push(Change {
-                name: one.name.clone(),
-                fault: bundle.judge.as_ref().err().map(ToString::to_string),
-            });
+            changes.push(bundle.change());
             after.push(Arc::new(bundle));
         }
         if !changes.is_empty() || after.len() != before.len() {
@@ -173,8 +175,14 @@ impl Bundle {
 
     /// Whether a later look found the same files. A fault of reading is told once, as long as it is the same.
     fn is_still(&self, later: &Self) -> bool {
-        let fault = |bundle: &Self| bundle.judge.as_ref().err().map(ToString::to_string);
-        self.declared == later.declared && self.seen == later.seen && fault(self) == fault(later)
+        self.declared == later.declared && self.seen == later.seen && self.change() == later.change()
+    }
+
+    fn change(&self) -> Change {
+        Change {
+            name: self.declared.name.clone(),
+            fault: self.judge.as_ref().err().map(ToString::to_string),
+        }
     }
 
     /// As the policy declares it.
@@ -191,7 +199,11 @@ impl Bundle {
     /// certificate in it.
     pub fn judge(&self, chain: &[CertificateDer<'_>], now: Timestamp) -> Chain {
         let (Ok(judge), Some((own, others))) = (&self.judge, chain.split_first()) else {
-            return if self.judge.is_ok() { Chain::Bad } else { Chain::Unavailable };
+            return if self.judge.is_ok() {
+                Chain::Bad
+            } else {
+                Chain::Unavailable
+            };
         };
         let Ok(since_epoch) = now.as_duration().try_into() else {
             return Chain::Bad;
