@@ -12,6 +12,7 @@ mod rig;
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -22,12 +23,18 @@ use portcullis::trust::ring::Unready;
 use rig::backend::Backend;
 use rig::jwks::{Jwks, Says, answer, set};
 use rig::keys::{Key, jwks};
-use rig::{ROUTES, Rig, SETTINGS, post, report, soon, until};
+use rig::{Answer, ROUTES, Rig, SETTINGS, post, report, soon, until};
 use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
-/// A message issued now.
+/// A message of its own, issued now.
 fn message(now: Timestamp) -> Value {
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
     let mut message = report();
+    message["message_id"] = format!("msg_{number}").into();
+    message["delivery"]["idempotency_key"] = format!("key_{number}").into();
     message["provenance"]["issued_at"] = now.to_string().into();
     message
 }
@@ -70,6 +77,13 @@ fn told(rig: &Rig) -> Vec<(String, bool, String)> {
         )
     });
     told.collect()
+}
+
+/// What `/readyz` says.
+async fn ready(rig: &Rig) -> Answer {
+    let mut stream = TcpStream::connect(rig.running.admin()).await.unwrap();
+    stream.write_all(rig::get("/readyz", "").as_bytes()).await.unwrap();
+    Answer::read(&mut stream).await
 }
 
 fn now() -> Timestamp {
@@ -144,7 +158,9 @@ async fn a_failed_signature_leaves_a_security_record_and_a_flood_of_them_ten() {
     fs::write(&file, jwks(&[&key])).unwrap();
     let rig = knowing(&of_file("partner", &file, "")).await;
     let forged = Key::ed25519("a");
-    let answered = rig.refuses(good(&forged, now()), "signature.wrong", 401).await;
+    let message = message(now());
+    let jws = forged.signs(&forged.header(now().as_second()), &message);
+    let answered = rig.refuses(signed(&message, &jws), "signature.wrong", 401).await;
     let record = rig.record().await;
     let security = rig.events("signature_failed").remove(0);
     assert_eq!(security["rule"], "signature.wrong");
@@ -153,8 +169,9 @@ async fn a_failed_signature_leaves_a_security_record_and_a_flood_of_them_ten() {
     assert_eq!(security["id"], record["id"]);
     assert_eq!(security["message_digest"], record["message_digest"]);
     assert_eq!(security["suppressed"], 0);
-    assert!(!rig.sink.lines().iter().any(|line| line.contains("..")), "no signature");
-    assert!(!answered.text.contains("\"kid\""));
+    let signature = jws.rsplit('.').next().unwrap();
+    assert!(!rig.sink.lines().iter().any(|line| line.contains(signature)));
+    assert!(!answered.text.contains(signature));
     for _ in 0..14 {
         rig.refuses(good(&forged, now()), "signature.wrong", 401).await;
     }
@@ -224,6 +241,13 @@ async fn nothing_passes_while_an_issuer_was_never_loaded() {
     let rig = knowing(&of_file("partner", &file, "")).await;
     assert_eq!(rig.running.keys().unready(), Some(Unready::NeverLoaded));
     assert_eq!(told(&rig).len(), 1);
+    let ready = ready(&rig).await;
+    assert_eq!(ready.status, 503);
+    assert!(
+        ready.text.contains("the keys of an issuer were never loaded"),
+        "{}",
+        ready.text
+    );
     rig.refuses(good(&key, now()), "keys.unavailable", 503).await;
     assert_eq!(rig.events("signature_failed").len(), 0, "no fault of the signature");
     // A message without a signature needs no key.
@@ -232,6 +256,7 @@ async fn nothing_passes_while_an_issuer_was_never_loaded() {
     fs::write(&file, jwks(&[&key])).unwrap();
     rig.running.keys().look().await;
     assert_eq!(rig.running.keys().unready(), None);
+    assert_eq!(self::ready(&rig).await.status, 200);
     assert_eq!(rig.send(good(&key, now())).await.status, 200);
 }
 
@@ -315,7 +340,6 @@ async fn a_client_that_hangs_up_does_not_end_the_fetch() {
     };
     server.says(Says::Held(both));
     {
-        use tokio::io::AsyncWriteExt;
         let mut stream = rig.connect().await;
         stream.write_all(&good(&new, now())).await.unwrap();
         until(|| server.asked() == 2).await;
@@ -382,6 +406,12 @@ async fn a_cut_off_server_is_forgiven_until_the_set_is_too_old() {
     assert_eq!(rig.send(good(&key, rig.clock.now())).await.status, 200);
     rig.pass(1);
     assert_eq!(rig.running.keys().unready(), Some(Unready::Stale));
+    let ready = ready(&rig).await;
+    assert!(
+        ready.status == 503 && ready.text.contains("older than `max_stale`"),
+        "{}",
+        ready.text
+    );
     rig.refuses(good(&key, rig.clock.now()), "keys.unavailable", 503).await;
     let stranger = Key::ed25519("b");
     rig.refuses(good(&stranger, rig.clock.now()), "keys.unavailable", 503)
@@ -438,8 +468,8 @@ async fn an_answer_that_is_no_set_is_not_taken() {
         (Says::Hangs, "the set did not come within 5 seconds"),
     ] {
         server.says(says);
-        rig.pass(3600);
         let before = (server.asked(), told(&rig).len());
+        rig.pass(3600);
         rig.running.keys().look().await;
         assert_eq!((server.asked(), told(&rig).len()), (before.0 + 1, before.1 + 1));
         let (_, taken, mistake) = told(&rig).pop().unwrap();
@@ -529,6 +559,75 @@ async fn a_kid_in_two_sets_belongs_to_the_one_that_had_it_first() {
     rig.refuses(good(&first, now()), "signature.wrong", 401).await;
 }
 
+/// A route that takes both envelopes.
+const BOTH: &str = r#"
+  - name: inbox
+    path: /v1/messages
+    method: POST
+    takes: messages
+    envelopes: [canonical, delivery]
+    payload: any
+    profiles: [uai.agent.final-report.v1]
+    extensions: ["urn:uaix:ext:agent-communication-standard"]
+    modes: [async, async_durable]
+    integrity: declared
+    body: 64KiB
+"#;
+
+/// A delivery envelope without its signature.
+fn delivery() -> Value {
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    serde_json::json!({
+        "version": "1.0.0",
+        "logical_message_id": format!("0f8fad5b-d9cb-469f-a165-{number:012x}"),
+        "sender": {
+            "logical_agent_id": "urn:agent:one",
+            "uai_identity": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+            "signature": "",
+        },
+        "recipient": {
+            "logical_agent_id": "urn:agent:two",
+            "delivery_id": format!("7c9e6679-7425-40de-944b-{number:012x}"),
+        },
+        "delivery_mode": "async_durable",
+        "payload": {"text": "hello"},
+    })
+}
+
+#[tokio::test]
+async fn a_signature_inside_the_message_is_verified_in_both_envelopes() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("keys.json");
+    let key = Key::es256("a");
+    fs::write(&file, jwks(&[&key])).unwrap();
+    let issuers = of_file("partner", &file, "").replace("\"agt_*\"", "\"agt_*\", \"urn:agent:one\"");
+    let rig = Rig::with(&format!("{SETTINGS}issuers:\n{issuers}"), BOTH).await;
+    let header = key.header(now().as_second());
+    let mut delivered = delivery();
+    delivered["sender"]["signature"] = key.signs(&header, &delivered).into();
+    let answered = rig.send(post("/v1/messages", "", delivered.to_string())).await;
+    assert_eq!(answered.status, 200, "{}", answered.text);
+    delivered["payload"]["text"] = "other".into();
+    rig.refuses(post("/v1/messages", "", delivered.to_string()), "signature.wrong", 401)
+        .await;
+    let mut undated = delivery();
+    let mut without = header.clone();
+    without.as_object_mut().unwrap().remove("iat");
+    undated["sender"]["signature"] = key.signs(&without, &undated).into();
+    rig.refuses(post("/v1/messages", "", undated.to_string()), "signature.header", 401)
+        .await;
+    let mut canonical = message(now());
+    canonical["trust"].as_object_mut().unwrap().remove("signature_ref");
+    let jws = key.signs(&header, &canonical);
+    canonical["trust"]["signature_ref"] = format!("data:application/jose,{jws}").into();
+    let answered = rig.send(post("/v1/messages", "", canonical.to_string())).await;
+    assert_eq!(answered.status, 200, "{}", answered.text);
+    canonical["body"]["summary"] = "other".into();
+    rig.refuses(post("/v1/messages", "", canonical.to_string()), "signature.wrong", 401)
+        .await;
+}
+
 /// A gate whose policy file is watched.
 async fn watched(path: &Path, sink: Sink) -> Running {
     Running::start(Setup {
@@ -586,4 +685,72 @@ async fn a_reload_with_other_issuers_takes_their_keys_and_keeps_the_rest() {
     until(|| rig.events("policy").len() == 3).await;
     rig.refuses(good(&kept, now()), "signature.key-unknown", 401).await;
     assert_eq!(rig.send(good(&new, now())).await.status, 200);
+}
+
+/// `portcullis check` on a policy with these issuers: its exit code and what it says on standard error.
+async fn check(directory: &Path, issuers: &str, more: &[&str]) -> (Option<i32>, String) {
+    let path = directory.join("policy.yaml");
+    let text = rig::policy("http://127.0.0.1:9", &format!("{SETTINGS}issuers:\n{issuers}"), ROUTES);
+    fs::write(&path, text).unwrap();
+    let (path, more): (_, Vec<String>) = (path, more.iter().map(|&word| word.to_owned()).collect());
+    let done = tokio::task::spawn_blocking(move || {
+        std::process::Command::new(env!("CARGO_BIN_EXE_portcullis"))
+            .arg("check")
+            .arg(path)
+            .args(more)
+            .output()
+            .unwrap()
+    });
+    let output = soon(done).await.unwrap();
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    )
+}
+
+#[tokio::test]
+async fn check_reads_key_files_and_fetches_only_when_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let (one, two) = (directory.path().join("1.json"), directory.path().join("2.json"));
+    let (a, b) = (Key::ed25519("a"), Key::es256("b"));
+    fs::write(&one, jwks(&[&a])).unwrap();
+    let issuer = |name: &str, file: &str| format!("  - {{name: {name}, keys: {file}}}\n");
+    let (code, said) = check(directory.path(), &issuer("one", "1.json"), &[]).await;
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    let both = format!("{}{}", issuer("one", "1.json"), issuer("two", "2.json"));
+    let (code, said) = check(directory.path(), &both, &[]).await;
+    assert_eq!(code, Some(3));
+    assert!(
+        said.contains("error: issuer `two`, keys of `") && said.contains("the file does not exist; check the path"),
+        "{said}"
+    );
+    let mut private = b.jwk();
+    private["d"] = "c2VjcmV0".into();
+    fs::write(&two, serde_json::json!({"keys": [private]}).to_string()).unwrap();
+    let (code, said) = check(directory.path(), &both, &[]).await;
+    assert_eq!(code, Some(3));
+    assert!(
+        said.contains("/keys/0") && said.contains("without private keys"),
+        "{said}"
+    );
+    assert!(!said.contains("c2VjcmV0"), "{said}");
+    fs::write(&two, jwks(&[&a, &b])).unwrap();
+    let (code, said) = check(directory.path(), &both, &[]).await;
+    assert_eq!(code, Some(0));
+    assert!(
+        said.contains("`kid` a is in the set of the issuer `one` before it"),
+        "{said}"
+    );
+    let server = Jwks::start(Says::Nothing).await;
+    let (code, said) = check(directory.path(), &server.issuer("far", ""), &[]).await;
+    assert_eq!((code, said.as_str(), server.asked()), (Some(0), "", 0));
+    let (code, said) = check(directory.path(), &server.issuer("far", ""), &["--fetch"]).await;
+    assert_eq!((code, server.asked()), (Some(3), 1));
+    assert!(
+        said.contains(&server.url()) && said.contains("check host and port"),
+        "{said}"
+    );
+    server.says(set(&jwks(&[&a]), ""));
+    let (code, said) = check(directory.path(), &server.issuer("far", ""), &["--fetch"]).await;
+    assert_eq!((code, said.as_str()), (Some(0), ""));
 }

@@ -12,22 +12,29 @@ use crate::trust::{mtls, ring};
 
 /// What `check` is asked.
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
 pub struct Arguments {
+    #[command(flatten)]
+    named: Named,
+    /// Also fetch the keys of issuers that publish them at a URL.
+    #[arg(long)]
+    fetch: bool,
+}
+
+/// Which policy, named one way or the other.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Named {
     /// The policy file.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// The same, as `run` names it.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// Also fetch the keys of issuers that publish them at a URL.
-    #[arg(long)]
-    fetch: bool,
 }
 
 /// Loads the policy as `run` would, and prints routes and effective values.
 pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
-    let Some(file) = arguments.file.as_ref().or(arguments.policy.as_ref()) else {
+    let Some(file) = arguments.named.file.as_ref().or(arguments.named.policy.as_ref()) else {
         return Ok(Exit::Usage);
     };
     match config::load(file) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::request::Parts;
 
 use super::case::Case;
+use super::proven::note_presenter;
 use crate::decide::Refusal;
 use crate::facts::Fact;
 use crate::policy::Route;
@@ -36,6 +37,10 @@ pub async fn prove(case: &mut Case, head: &Parts, route: &Route) -> Result<(), R
             // Whoever has used a nonce is given the one to use next (RFC 9449 §8.2).
             if route.proofs.dpop_nonce && presented.as_ref().is_some_and(|one| one.presenter.by_dpop) {
                 case.nonce = nonce();
+            }
+            if let Some(presented) = &presented {
+                let policy = Arc::clone(&case.policy);
+                note_presenter(case.subject(), &policy, &presented.presenter);
             }
             case.presented = presented.map(Arc::new);
             Ok(())

@@ -132,6 +132,7 @@ fn outgoing(case: &Case, head: &Parts, route: &Route, judged: &Judged) -> Outgoi
         verdict: answer::verdict_field(case.id, case.passing()),
         profile: judged.profile.as_deref(),
         digest: judged.digest.as_deref(),
+        proven: judged.proven.as_ref(),
         new_trace: clock.id().simple().to_string(),
         // The second half of a version 7 id is random.
         span: clock.id().simple().to_string().chars().skip(16).collect(),

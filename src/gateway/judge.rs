@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::case::Case;
+use super::proven::{self, Proven};
 use super::{prove, security};
 use crate::contract::Stage;
 use crate::decide::{self, Observed, Permit, Question, Refusal, Verdict};
@@ -31,6 +32,8 @@ pub struct Judged {
     pub digest: Option<String>,
     /// The keyed form of a keyless message, where the route says that the backend gets that.
     pub keyed: Option<Bytes>,
+    /// Whose authority it has; nobody's, where stages 5 to 10 would refuse it.
+    pub proven: Option<Proven>,
 }
 
 /// Stages 3 to 15, of a request to this path.
@@ -41,6 +44,7 @@ pub async fn judge(case: &mut Case, route: &Route, path: &str, facts: &Facts<'_>
     let bytes = case.bytes.clone();
     let policy = std::sync::Arc::clone(&case.policy);
     case.subject().body_digest = Some(sha256_hex(&bytes));
+    proven::note(case.subject(), &policy, facts);
     let mut proof = Fact::Absent;
     let (verdict, mut judged) = match &route.body {
         Body::Messages(declared) => {
@@ -86,9 +90,15 @@ pub async fn judge(case: &mut Case, route: &Route, path: &str, facts: &Facts<'_>
                 case.subject().idempotency_key = Some(key.to_owned());
             }
             case.reach(Stage::Schema);
-            (decide::decide_plain(route, facts), Unpermitted::default())
+            (decide::decide_plain(&policy, route, facts), Unpermitted::default())
         }
     };
+    let facts = &Facts {
+        proof: by_reference(&proof),
+        ..*facts
+    };
+    proven::note(case.subject(), &policy, facts);
+    let mut authority = Proven::of(&policy, facts);
     let permit = match verdict {
         Verdict::Allow(permit) => permit,
         Verdict::Observed(Observed { permit, would }) => {
@@ -102,6 +112,10 @@ pub async fn judge(case: &mut Case, route: &Route, path: &str, facts: &Facts<'_>
             }
             if let Some(refusal) = &would {
                 security::note(case, refusal, &proof);
+            }
+            let is_judged = route.messages().is_some();
+            if would.as_ref().is_some_and(|refusal| unproven_by(refusal, is_judged)) {
+                authority = None;
             }
             case.would = Some(would);
             permit
@@ -119,6 +133,7 @@ pub async fn judge(case: &mut Case, route: &Route, path: &str, facts: &Facts<'_>
         profile: judged.profile,
         digest: judged.digest,
         keyed: judged.keyed,
+        proven: authority,
     })
 }
 
@@ -128,6 +143,13 @@ fn by_reference(proof: &Fact<Proof>) -> Fact<&Proof> {
         Fact::Absent => Fact::Absent,
         Fact::Unavailable => Fact::Unavailable,
     }
+}
+
+/// Whether what an enforcing route would have refused leaves it open whose authority the request has: of a message that
+/// fails before stage 9 the signature was not verified, and without an envelope there is none.
+fn unproven_by(refusal: &Refusal, is_message: bool) -> bool {
+    let stage = refusal.rule().stage();
+    stage == Stage::Authority || (is_message && stage < Stage::Authority)
 }
 
 /// What is taken from a message before it is known whether it may pass.

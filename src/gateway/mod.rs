@@ -17,6 +17,7 @@ mod headers;
 mod intake;
 mod judge;
 mod prove;
+mod proven;
 mod pulse;
 mod reply;
 mod security;

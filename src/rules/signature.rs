@@ -72,8 +72,13 @@ pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
+/// A finding about the signature that the message carries.
+pub(super) fn finding(input: &Input<'_>, rule: Rule, detail: &str) -> Finding {
+    at_signature(input, inside(input.message).is_some(), rule, detail)
+}
+
 /// Where the signature of this envelope travels inside it.
-pub(super) const fn path(envelope: Envelope) -> &'static [&'static str] {
+const fn path(envelope: Envelope) -> &'static [&'static str] {
     match envelope {
         Envelope::Canonical => REFERENCE,
         Envelope::Delivery => SENDER,

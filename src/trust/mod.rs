@@ -13,3 +13,6 @@ pub mod ring;
 pub mod tls;
 pub mod token;
 mod uri;
+
+#[cfg(test)]
+pub(crate) mod testing;

@@ -73,13 +73,20 @@ pub(super) enum Settled {
 }
 
 /// Ends an attempt, also one that panics.
-pub(super) struct Landing(Arc<Mutex<State>>);
+pub(super) struct Landing {
+    state: Arc<Mutex<State>>,
+    /// Hears of every attempt that is over, whoever's it is.
+    landed: watch::Sender<u64>,
+}
 
 impl Drop for Landing {
     fn drop(&mut self) {
-        let mut state = lock(&self.0);
-        state.is_busy = false;
-        state.finished.send_modify(|count| *count = count.wrapping_add(1));
+        {
+            let mut state = lock(&self.state);
+            state.is_busy = false;
+            state.finished.send_modify(|count| *count = count.wrapping_add(1));
+        }
+        self.landed.send_modify(|count| *count = count.wrapping_add(1));
     }
 }
 
@@ -102,12 +109,17 @@ impl Holder {
         }
     }
 
-    /// The same set under other words of the policy. It is due at once.
+    /// The same set under other words of the policy. It is due when it was due before.
     pub fn heir(&self, issuer: Issuer) -> Self {
         let heir = Self::new(issuer);
         heir.confirmed
             .store(self.confirmed.load(Ordering::Acquire), Ordering::Release);
-        lock(&heir.state).digest.clone_from(&lock(&self.state).digest);
+        {
+            let (mut new, old) = (lock(&heir.state), lock(&self.state));
+            new.digest.clone_from(&old.digest);
+            new.trouble.clone_from(&old.trouble);
+            (new.asked, new.due, new.failures) = (old.asked, old.due, old.failures);
+        }
         heir
     }
 
@@ -139,8 +151,9 @@ impl Holder {
             })
     }
 
-    /// Begins an attempt, or joins the one under way. `asked` is the time of a request for an unknown `kid`.
-    pub fn board(&self, asked: Option<Timestamp>) -> Flight {
+    /// Begins an attempt, or joins the one under way. `asked` is the time of a request for an unknown `kid`; `landed` hears
+    /// of the end of what is begun.
+    pub fn board(&self, asked: Option<Timestamp>, landed: &watch::Sender<u64>) -> Flight {
         let mut state = lock(&self.state);
         let finished = state.finished.subscribe();
         if state.is_busy {
@@ -158,7 +171,11 @@ impl Holder {
             state.asked = Some(now);
         }
         state.is_busy = true;
-        Flight::Begun(Landing(Arc::clone(&self.state)), finished)
+        let landing = Landing {
+            state: Arc::clone(&self.state),
+            landed: landed.clone(),
+        };
+        Flight::Begun(landing, finished)
     }
 
     /// Notes a set that was found now, when it is the one in use.

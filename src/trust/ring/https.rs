@@ -106,17 +106,11 @@ fn tls(ca: Option<&Path>) -> Result<ClientConfig, Trouble> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// Whether TLS is what failed, somewhere down the chain of causes.
+/// Whether TLS is what failed, somewhere down the chain of causes. What an I/O error wraps is no cause of it, so it is
+/// looked into by itself.
 fn is_tls(error: &(dyn Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        let inside = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if error.is::<rustls::Error>() || inside.is_some_and(|inside| inside.is::<rustls::Error>()) {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    error.is::<rustls::Error>() || wrapped.is_some_and(|wrapped| is_tls(wrapped)) || error.source().is_some_and(is_tls)
 }
 
 /// Exactly one content type, of a set or of JSON.

@@ -82,6 +82,8 @@ struct Inner {
     /// Held while a snapshot is made from the one before it.
     making: Mutex<()>,
     generation: AtomicU64,
+    /// Attempts that are over.
+    landed: watch::Sender<u64>,
 }
 
 impl std::fmt::Debug for Inner {
@@ -105,6 +107,7 @@ impl KeyRing {
             snapshot: ArcSwap::from_pointee(Snapshot::default()),
             making: Mutex::new(()),
             generation: AtomicU64::new(0),
+            landed: watch::Sender::new(0),
         }));
         let new = ring.seat(trust);
         let obtained: Vec<_> = new
@@ -140,8 +143,7 @@ impl KeyRing {
             found @ Found::Key { .. } => found,
             Found::Unknown | Found::Unavailable { .. } => {
                 let holders = self.0.snapshot.load().holders();
-                self.0.ask(&holders, now).await;
-                self.find(kid, now)
+                self.0.ask(&holders, now, || self.find(kid, now)).await
             }
         }
     }
@@ -158,8 +160,7 @@ impl KeyRing {
             Found::Unknown | Found::Unavailable { .. } => {
                 let mut holders = self.0.snapshot.load().holders();
                 holders.retain(|holder| holder.issuer.name == issuer);
-                self.0.ask(&holders, now).await;
-                self.find_of(issuer, kid, now)
+                self.0.ask(&holders, now, || self.find_of(issuer, kid, now)).await
             }
         }
     }
@@ -234,22 +235,28 @@ impl Inner {
         due.filter_map(|holder| self.begin(holder, None)).collect()
     }
 
-    /// Looks for what nobody knows, once for all who ask at the same time.
-    async fn ask(self: &Arc<Self>, holders: &[Arc<Holder>], now: Timestamp) {
+    /// Looks for what nobody knows, once for all who ask at the same time, and waits until it is found or no issuer is left
+    /// to wait for.
+    async fn ask(self: &Arc<Self>, holders: &[Arc<Holder>], now: Timestamp, find: impl Fn() -> Found) -> Found {
+        let mut landed = self.landed.subscribe();
         let flights: Vec<_> = holders
             .iter()
             .filter_map(|holder| self.begin(holder, Some(now)))
             .collect();
-        for mut flight in flights {
-            // The sender is gone only when its issuer is.
-            let _gone = flight.changed().await;
+        loop {
+            // A flight that is over has brought what it could before this look.
+            let is_over = flights.iter().all(|flight| flight.has_changed().unwrap_or(true));
+            let found = find();
+            if is_over || matches!(found, Found::Key { .. }) || landed.changed().await.is_err() {
+                return found;
+            }
         }
     }
 
     /// Begins an attempt or joins the one under way; `None` while an asker has to leave the issuer alone. The receiver
     /// changes when the attempt is over. The attempt goes on when whoever began it leaves.
     fn begin(self: &Arc<Self>, holder: &Arc<Holder>, asked: Option<Timestamp>) -> Option<watch::Receiver<u64>> {
-        match holder.board(asked) {
+        match holder.board(asked, &self.landed) {
             Flight::Joined(finished) => Some(finished),
             Flight::TooSoon => None,
             Flight::Begun(landing, finished) => {
