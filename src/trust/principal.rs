@@ -15,7 +15,7 @@ use super::dpop::{self, Jti, Nonces, Proven};
 use super::mtls::Clients;
 use super::peer::Peer;
 use super::ring::{Found, KeyRing};
-use super::token::{self, Claimed, Token};
+use super::token::{self, Bound, Claimed, Token};
 use crate::contract::{Finding, Rule};
 use crate::facts::Presenter;
 use crate::policy::{Credential, Policy, Principal, Route, Scheme, Trust};
@@ -163,8 +163,6 @@ impl Prover {
     /// The principal that an access token proves; `None` without one.
     async fn token(&self, fields: &Fields<'_>, asked: &Asked<'_>, now: Timestamp) -> Result<Option<ByToken>, NoToken> {
         let refused = |expected| NoToken::Finding(Finding::new(Rule::AuthToken, expected));
-        let unbound = |expected| NoToken::Finding(Finding::new(Rule::AuthBinding, expected));
-        let no_proof = |expected| NoToken::Finding(Finding::new(Rule::AuthDpop, expected));
         let field = match fields.authorization.as_slice() {
             [] if fields.dpop.is_empty() => return Ok(None),
             [] => return Err(no_proof("expected `DPoP` only beside a token")),
@@ -175,11 +173,7 @@ impl Prover {
         let trust = &asked.policy.trust;
         let jwt = token::open(text)?;
         let claimed = Claimed::read(&jwt, trust)?;
-        let url = asked
-            .policy
-            .public_url
-            .as_ref()
-            .map(|origin| format!("{origin}{}", asked.path));
+        let url = asked.url();
         let resource = asked.route.proofs.resource.as_deref().or(url.as_deref());
         let judge = token::Judge {
             now,
@@ -187,51 +181,17 @@ impl Prover {
             max_life: trust.max_token_life,
             resource: resource.ok_or_else(|| refused("expected no token, as this route has no resource to name"))?,
         };
-        let key = match self.keys.find_of_or_fetch(&claimed.issuer.name, claimed.kid, now).await {
+        let issuer = &claimed.issuer.name;
+        let key = match self.keys.find_of_or_fetch(issuer, claimed.kid, now).await {
             Found::Key { key, .. } => key,
             Found::Unknown => return Err(refused("expected a key of the issuer")),
             Found::Unavailable { .. } => {
                 let expected = "the keys of the token's issuer cannot be read or are too old";
-                return Err(NoToken::Finding(Finding::new(Rule::AuthUnavailable, expected)));
+                return Err(Finding::new(Rule::AuthUnavailable, expected).into());
             }
         };
         let token = claimed.verify(&key, &judge)?;
-        if let Some(thumbprint) = &token.bound.certificate
-            && asked.peer.is_none_or(|peer| peer.thumbprint() != thumbprint)
-        {
-            return Err(unbound("expected the client certificate that the token is bound to"));
-        }
-        let proven = match (scheme, &token.bound.key) {
-            (Scheme::Bearer | Scheme::Mtls, Some(_)) => {
-                return Err(unbound("expected a token bound to a key with `DPoP`, not `Bearer`"));
-            }
-            (Scheme::Bearer | Scheme::Mtls, None) if fields.dpop.is_empty() => None,
-            (Scheme::Bearer | Scheme::Mtls, None) => {
-                return Err(no_proof("expected `DPoP` only beside a token of that scheme"));
-            }
-            (Scheme::Dpop, None) => return Err(unbound("expected a token bound to a key by `jkt`")),
-            (Scheme::Dpop, Some(jkt)) => {
-                let [field] = fields.dpop.as_slice() else {
-                    return Err(no_proof("expected one `DPoP` field"));
-                };
-                let proof = field.to_str().map_err(|_| no_proof("expected a DPoP proof"))?;
-                let proven = dpop::verify(
-                    proof,
-                    &dpop::Judge {
-                        now,
-                        skew: asked.policy.freshness.skew,
-                        method: asked.method,
-                        url: url.as_deref(),
-                        token: text,
-                        nonces: asked.route.proofs.dpop_nonce.then_some(&self.nonces),
-                    },
-                )?;
-                if proven.thumbprint != *jkt {
-                    return Err(unbound("expected a DPoP proof by the key that the token is bound to"));
-                }
-                Some(proven)
-            }
-        };
+        let proven = self.possession(&token.bound, scheme, text, fields, asked, now)?;
         let (principal, actor) = of_token(token, trust)?;
         Ok(Some(ByToken {
             principal,
@@ -239,6 +199,75 @@ impl Prover {
             proven,
         }))
     }
+
+    /// That the client has what its token is bound to; gives the DPoP proof, where that is how.
+    fn possession(
+        &self,
+        bound: &Bound,
+        scheme: TokenScheme,
+        token: &str,
+        fields: &Fields<'_>,
+        asked: &Asked<'_>,
+        now: Timestamp,
+    ) -> Result<Option<Proven>, NoToken> {
+        if let Some(thumbprint) = &bound.certificate
+            && asked.peer.is_none_or(|peer| peer.thumbprint() != thumbprint)
+        {
+            return Err(unbound("expected the client certificate that the token is bound to"));
+        }
+        let jkt = match (scheme, &bound.key) {
+            (TokenScheme::Dpop, Some(jkt)) => jkt,
+            (TokenScheme::Dpop, None) => return Err(unbound("expected a token bound to a key by `jkt`")),
+            (TokenScheme::Bearer, Some(_)) => {
+                return Err(unbound("expected a token bound to a key with `DPoP`, not `Bearer`"));
+            }
+            (TokenScheme::Bearer, None) if fields.dpop.is_empty() => return Ok(None),
+            (TokenScheme::Bearer, None) => {
+                return Err(no_proof("expected `DPoP` only beside a token of that scheme"));
+            }
+        };
+        let [field] = fields.dpop.as_slice() else {
+            return Err(no_proof("expected one `DPoP` field"));
+        };
+        let proof = field.to_str().map_err(|_| no_proof("expected a DPoP proof"))?;
+        let url = asked.url();
+        let judge = dpop::Judge {
+            now,
+            skew: asked.policy.freshness.skew,
+            method: asked.method,
+            url: url.as_deref(),
+            token,
+            nonces: asked.route.proofs.dpop_nonce.then_some(&self.nonces),
+        };
+        let proven = dpop::verify(proof, &judge)?;
+        if proven.thumbprint != *jkt {
+            return Err(unbound("expected a DPoP proof by the key that the token is bound to"));
+        }
+        Ok(Some(proven))
+    }
+}
+
+impl Asked<'_> {
+    /// The public URL of the path.
+    fn url(&self) -> Option<String> {
+        let origin = self.policy.public_url.as_ref()?;
+        Some(format!("{origin}{}", self.path))
+    }
+}
+
+/// How a token is presented.
+#[derive(Clone, Copy)]
+enum TokenScheme {
+    Bearer,
+    Dpop,
+}
+
+fn unbound(expected: &'static str) -> NoToken {
+    Finding::new(Rule::AuthBinding, expected).into()
+}
+
+fn no_proof(expected: &'static str) -> NoToken {
+    Finding::new(Rule::AuthDpop, expected).into()
 }
 
 /// Why a token proves nobody.
@@ -298,11 +327,11 @@ impl<'a> Fields<'a> {
 }
 
 /// `Bearer <token>` or `DPoP <token>`; the scheme in any case (RFC 9110 §11.1).
-fn credentials(field: &HeaderValue) -> Option<(Scheme, &str)> {
+fn credentials(field: &HeaderValue) -> Option<(TokenScheme, &str)> {
     let (scheme, token) = field.to_str().ok()?.split_once(' ')?;
     let scheme = match scheme.to_ascii_lowercase().as_str() {
-        "bearer" => Scheme::Bearer,
-        "dpop" => Scheme::Dpop,
+        "bearer" => TokenScheme::Bearer,
+        "dpop" => TokenScheme::Dpop,
         _ => return None,
     };
     Some((scheme, token.trim_matches(' ')))
