@@ -585,6 +585,11 @@ fn every_semantic_mistake_is_found() {
             "only on a route",
         ),
         (
+            with("root", "clients: [{name: mesh, bundle: /mesh.pem}]"),
+            "/clients",
+            "expected `tls`",
+        ),
+        (
             with("write", "integrity: declared"),
             "/routes/1/integrity",
             "only on a route",

@@ -1,5 +1,6 @@
 //! Puts the floors together: one process with a gate, an admin listener, watchers and a bounded end.
 
+mod bundles;
 mod running;
 mod watch;
 
@@ -16,6 +17,8 @@ use crate::config::{Config, Overrides};
 use crate::record::Sink;
 use crate::state::engine::OpenError;
 use crate::state::store::Store;
+use crate::trust::dpop::NoRandom;
+use crate::trust::mtls::BundleError;
 use crate::trust::tls::TlsError;
 
 /// What a process is started with.
@@ -63,6 +66,12 @@ pub enum StartError {
     /// The certificate cannot be taken.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// A bundle of client certificates cannot be used.
+    #[error(transparent)]
+    Clients(#[from] BundleError),
+    /// The system gives no random bytes.
+    #[error(transparent)]
+    NoRandom(#[from] NoRandom),
     /// The system gives no thread, runtime or signal.
     #[error("the system gives no {what}")]
     System {

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use super::{Setup, StartError, watch as watching};
+use super::{Setup, StartError, bundles, watch as watching};
 use crate::admin;
 use crate::config::Watcher;
 use crate::discovery;
@@ -16,6 +16,8 @@ use crate::gateway::{Gate, Parts, server};
 use crate::policy::InForce;
 use crate::state::Keeper;
 use crate::telemetry::Metrics;
+use crate::trust::dpop::Nonces;
+use crate::trust::mtls::Clients;
 use crate::trust::ring::KeyRing;
 use crate::trust::tls::Certificates;
 
@@ -27,6 +29,7 @@ pub struct Running {
     policy: Arc<InForce>,
     metrics: Metrics,
     certificates: Option<Arc<Certificates>>,
+    clients: Arc<Clients>,
     keys: KeyRing,
     state: admin::State,
     stop: watch::Sender<bool>,
@@ -55,8 +58,9 @@ impl Running {
             Some(tls) => Some(Certificates::load(&tls.certificate, &tls.key)?),
             None => None,
         };
+        let clients = Clients::load(&config.policy.trust.clients)?;
         let acceptor = match &certificates {
-            Some(certificates) => Some(TlsAcceptor::from(certificates.server_config()?)),
+            Some(certificates) => Some(TlsAcceptor::from(certificates.server_config(&clients)?)),
             None => None,
         };
         let keeper = Arc::new(match store {
@@ -86,7 +90,11 @@ impl Running {
         );
         let watcher = match watched {
             Some(watched) => {
-                let watcher = watching::policy(&watched, &server, &policy, &keys, &clock, &sink, &metrics);
+                let believed = watching::Believed {
+                    keys: keys.clone(),
+                    clients: Arc::clone(&clients),
+                };
+                let watcher = watching::policy(&watched, &server, &policy, &believed, &clock, &sink, &metrics);
                 Some(watcher.map_err(|source| StartError::System { what: "thread", source })?)
             }
             None => None,
@@ -103,6 +111,13 @@ impl Running {
         }
         tokio::spawn(keys.clone().watch(stopped.clone()));
         tokio::spawn(watching::sweep(Arc::clone(&keeper), clock.clone(), stopped.clone()));
+        tokio::spawn(bundles::watch(
+            Arc::clone(&clients),
+            Arc::clone(&policy),
+            clock.clone(),
+            sink.clone(),
+            stopped.clone(),
+        ));
         let gate_parts = Arc::new(Gate::new(Parts {
             policy: Arc::clone(&policy),
             clock,
@@ -110,6 +125,8 @@ impl Running {
             metrics: metrics.clone(),
             keys: keys.clone(),
             keeper,
+            clients: Arc::clone(&clients),
+            nonces: Nonces::new()?,
             problem_page: discovery::problem_page,
             ledger_required: server.ledger_required,
         }));
@@ -127,6 +144,7 @@ impl Running {
             policy,
             metrics,
             certificates,
+            clients,
             keys,
             state,
             stop,
@@ -165,6 +183,11 @@ impl Running {
     /// The keys of every issuer.
     pub const fn keys(&self) -> &KeyRing {
         &self.keys
+    }
+
+    /// The bundles of client certificates.
+    pub const fn clients(&self) -> &Arc<Clients> {
+        &self.clients
     }
 
     /// Takes no new connection, ends the requests in progress within `deadlines.drain`, then closes. `/readyz` says

@@ -8,7 +8,7 @@ use super::screen::{Format, Screen};
 use crate::config::{self, Mistake, Mistakes};
 use crate::message::is_id;
 use crate::policy::Trust;
-use crate::trust::ring;
+use crate::trust::{mtls, ring};
 
 /// What `check` is asked.
 #[derive(Debug, clap::Args)]
@@ -49,7 +49,11 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
                 }
             }
             warn(file, &config.warnings, screen)?;
-            keys(&config.policy.trust, arguments.fetch, screen)
+            let trust = &config.policy.trust;
+            match keys(trust, arguments.fetch, screen)? {
+                Exit::Fine => bundles(trust, screen),
+                exit => Ok(exit),
+            }
         }
         Err(mistakes) => refuse(&mistakes, screen),
     }
@@ -75,6 +79,18 @@ fn keys(trust: &Trust, fetch: bool, screen: &mut Screen) -> io::Result<Exit> {
         }
         if let Err(trouble) = &found.keys {
             screen.trouble(&format!("error: {whose}: {trouble}; {}", trouble.advice()))?;
+            exit = Exit::CouldNotRun;
+        }
+    }
+    Ok(exit)
+}
+
+/// Looks at the bundles of client certificates and their revocation lists.
+fn bundles(trust: &Trust, screen: &mut Screen) -> io::Result<Exit> {
+    let mut exit = Exit::Fine;
+    for found in mtls::survey(&trust.clients) {
+        if let Some(fault) = found.fault {
+            screen.trouble(&format!("error: client bundle `{}`: {fault}", found.name))?;
             exit = Exit::CouldNotRun;
         }
     }

@@ -20,6 +20,7 @@ use crate::message::envelope::Form;
 use crate::policy::{Policy, Route, RouteMatch};
 use crate::record::{Closing, Entry, Subject};
 use crate::state::plan::OneUse;
+use crate::trust::principal::Presented;
 
 /// Pages of codes, served before the routes (contract §5).
 const PROBLEMS: &str = "/.well-known/uai/problems/";
@@ -29,6 +30,9 @@ const PROBLEMS_ROUTE: &str = "_problems";
 
 /// The field by which a client and the gateway name a revision of the capability document.
 const REVISION: HeaderName = HeaderName::from_static("uai-capability-revision");
+
+/// The field by which the gateway gives a nonce for DPoP proofs.
+const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
 /// One request. Closed by value; dropped, its record says `aborted`.
 #[derive(Debug)]
@@ -51,6 +55,10 @@ pub struct Case {
     pub replayed: bool,
     /// The transport's proof that is good once, which the admit commit spends.
     pub proof: Option<OneUse>,
+    /// Who presents the request, once stage 2b passed.
+    pub presented: Option<Arc<Presented>>,
+    /// The nonce that DPoP proofs have to use, when the answer gives it.
+    pub nonce: Option<String>,
     /// Time at the backend.
     pub backend: Option<Duration>,
     began: Instant,
@@ -114,6 +122,8 @@ impl Case {
             would: None,
             replayed: false,
             proof: None,
+            presented: None,
+            nonce: None,
             backend: None,
             began: gate.clock.instant(),
             decided: None,
@@ -227,6 +237,7 @@ impl Case {
                 let field = answer::verdict_field(self.id, outcome);
                 response.headers_mut().insert(answer::UAI_VERDICT, field);
                 self.tell_revision(response.headers_mut());
+                self.tell_nonce(response.headers_mut());
                 self.write(outcome, None, response.status().as_u16());
                 return Some(response);
             }
@@ -279,10 +290,12 @@ impl Case {
                 message: message.as_ref(),
                 now: self.gate.clock.now(),
                 close: self.unread,
+                wants_nonce: self.presented.is_none() && self.nonce.is_some(),
                 recorded: self.gate.sink.is_sound(),
             },
         );
         self.tell_revision(response.headers_mut());
+        self.tell_nonce(response.headers_mut());
         response
     }
 
@@ -292,6 +305,13 @@ impl Case {
             && let Ok(current) = HeaderValue::try_from(self.policy.capability_revision.as_str())
         {
             headers.insert(REVISION, current);
+        }
+    }
+
+    /// A client whose proofs need a nonce learns the one to use next (RFC 9449 §8).
+    fn tell_nonce(&self, headers: &mut HeaderMap) {
+        if let Some(Ok(nonce)) = self.nonce.as_deref().map(HeaderValue::try_from) {
+            headers.insert(DPOP_NONCE, nonce);
         }
     }
 

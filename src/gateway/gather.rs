@@ -2,12 +2,13 @@
 
 use http::HeaderMap;
 
-use super::Gate;
+use super::{Gate, credentials};
 use crate::facts::{Fact, Facts};
 use crate::policy::Policy;
+use crate::trust::principal::Presented;
 
 /// The facts of one request.
-pub fn facts<'a>(gate: &Gate, headers: &'a HeaderMap, policy: &Policy) -> Facts<'a> {
+pub fn facts<'a>(gate: &Gate, headers: &'a HeaderMap, policy: &Policy, presented: Option<&'a Presented>) -> Facts<'a> {
     let skew = policy.freshness.skew;
     let now = gate.steady.now(&gate.clock, skew);
     Facts {
@@ -15,6 +16,7 @@ pub fn facts<'a>(gate: &Gate, headers: &'a HeaderMap, policy: &Policy) -> Facts<
         capability_revision: field(headers, "uai-capability-revision"),
         idempotency_key: field(headers, "idempotency-key"),
         fence: now.map_or(Fact::Unavailable, |now| gate.keeper.fence(now, skew)),
+        presenter: credentials::fact(presented),
         ..Facts::at(now.map_or(Fact::Unavailable, Fact::Known))
     }
 }

@@ -17,7 +17,7 @@ use super::case::{Case, Ending, Place, Stop};
 use super::guard::guarded;
 use super::headers::{Own, forwarded};
 use super::judge::{Judged, judge};
-use super::{Gate, Seat, answer, gather, intake, reply};
+use super::{Gate, Seat, answer, credentials, gather, intake, reply};
 use crate::contract::{Finding, Rule, Stage};
 use crate::decide::{Permit, Question, Refusal};
 use crate::policy::Route;
@@ -124,9 +124,10 @@ async fn judged(case: &mut Case, request: Request<Incoming>) -> Result<Step, Sto
         .ask(&case.gate.policy.current(), case.peer, &route.name)?;
     let seat = case.gate.seat(case.policy.limits.in_flight)?;
 
-    // Stage 2b: nobody claims an authority by header.
+    // Stage 2b: nobody claims an authority by header, and who presents the request is proven.
     case.reach(Stage::Credentials);
     intake::claims(&head.headers)?;
+    credentials::prove(case, &head, &route).await?;
 
     // The body, bounded in size and time.
     let bytes = read(body, &route, case).await?;
@@ -134,7 +135,8 @@ async fn judged(case: &mut Case, request: Request<Incoming>) -> Result<Step, Sto
 
     // Stages 3 to 12 and 15: the message, the facts, its signature, the verdict.
     let gate = Arc::clone(&case.gate);
-    let facts = gather::facts(&gate, &head.headers, &case.policy);
+    let presented = case.presented.clone();
+    let facts = gather::facts(&gate, &head.headers, &case.policy, presented.as_deref());
     let judged = judge(case, &route, &head, &facts).await?;
     gate.ledger()?;
 

@@ -11,6 +11,7 @@ mod admit;
 mod body;
 mod case;
 mod connection;
+mod credentials;
 mod gather;
 mod guard;
 mod headers;
@@ -41,6 +42,9 @@ use crate::policy::InForce;
 use crate::record::Sink;
 use crate::state::Keeper;
 use crate::telemetry::Metrics;
+use crate::trust::dpop::Nonces;
+use crate::trust::mtls::Clients;
+use crate::trust::principal::Prover;
 use crate::trust::ring::KeyRing;
 use crate::upstream::Upstream;
 use prove::Verifier;
@@ -60,6 +64,8 @@ pub struct Gate {
     pub sink: Sink,
     /// What is counted.
     pub metrics: Metrics,
+    /// What proves who presents a request.
+    prover: Prover,
     /// What signatures are verified with.
     verifier: Verifier,
     /// Bounds security records.
@@ -97,6 +103,10 @@ pub struct Parts {
     pub keys: KeyRing,
     /// What remembers.
     pub keeper: Arc<Keeper>,
+    /// The bundles of client certificates.
+    pub clients: Arc<Clients>,
+    /// The nonces of DPoP proofs.
+    pub nonces: Nonces,
     /// The page of a code.
     pub problem_page: ProblemPage,
     /// Refuse to forward while records cannot be written.
@@ -112,7 +122,12 @@ impl Gate {
         Self {
             steady: Steady::new(&parts.clock),
             rates: Rates::new(&parts.clock, &parts.policy.current()),
-            verifier: Verifier::new(parts.keys, &parts.policy.current()),
+            verifier: Verifier::new(parts.keys.clone(), &parts.policy.current()),
+            prover: Prover {
+                keys: parts.keys,
+                clients: parts.clients,
+                nonces: parts.nonces,
+            },
             policy: parts.policy,
             clock: parts.clock,
             sink: parts.sink,

@@ -1,10 +1,18 @@
-//! What is proven: the TLS of the listener, public keys, signatures made with them, and what of that is remembered.
+//! What is proven: the TLS of the listener, public keys, signatures made with them, what of that is remembered, and who
+//! presents a request.
 
+pub mod dpop;
 pub mod jws;
+mod jwt;
 pub mod keys;
+pub mod mtls;
+pub mod peer;
+pub mod principal;
 pub mod remembered;
 pub mod ring;
 pub mod tls;
+pub mod token;
+mod uri;
 
 #[cfg(test)]
 pub(crate) mod testing;

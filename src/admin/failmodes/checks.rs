@@ -113,6 +113,48 @@ pub const CHECKS: &[FailMode] = &[
         "a client sends a `UAI-*` field that only the gate may set",
         "tests/gateway_refuse.rs::a_head_asks_for_nothing_strange",
     ),
+    tested(
+        Rule::AuthMissing,
+        "presenter",
+        "a route needs a principal, and nothing that could prove one is presented; 403 where only a certificate would do",
+        "tests/trust_tokens.rs::nobody_is_refused_where_somebody_is_needed",
+    ),
+    tested(
+        Rule::AuthCertificate,
+        "client certificate",
+        "another use, bundle, time or trust domain, two SPIFFE ids, revoked, or of nobody in the policy; 403 where only certificates are taken",
+        "tests/trust_certificates.rs::every_deviation_of_a_certificate_is_refused",
+    ),
+    tested(
+        Rule::AuthToken,
+        "access token",
+        "another type, algorithm, issuer, audience or time, a wrong signature, or of nobody in the policy",
+        "tests/trust_tokens.rs::every_deviation_of_a_token_is_refused",
+    ),
+    tested(
+        Rule::AuthBinding,
+        "access token",
+        "a bound token without proof of its key or certificate",
+        "tests/trust_tokens.rs::a_bound_token_needs_its_proof",
+    ),
+    tested(
+        Rule::AuthDpop,
+        "DPoP proof",
+        "a proof for another method, URL, token or time, by another key, or without the nonce that the route asks for",
+        "tests/trust_tokens.rs::every_deviation_of_a_proof_is_refused",
+    ),
+    tested(
+        Rule::AuthUnavailable,
+        "keys, bundles, revocation lists",
+        "what a credential has to be judged by cannot be read or is too old, or the clock runs backwards",
+        "tests/trust_certificates.rs::a_list_that_cannot_tell_lets_nobody_in",
+    ),
+    tested(
+        Rule::AuthorityDisagree,
+        "one principal",
+        "two credentials of two principals, or an actor whom the policy does not list",
+        "tests/trust_certificates.rs::credentials_of_two_principals_are_refused",
+    ),
     cases(
         Rule::JsonUtf8,
         "strict JSON",

@@ -126,6 +126,18 @@ pub const DEPENDENCIES: &[FailMode] = &[
         "tests/gateway_http2.rs::a_changed_certificate_is_taken_and_a_bad_one_is_not",
     ),
     happens(
+        "client CA bundle or revocation list",
+        "unreadable or unfit at start",
+        "exit 3; nothing listens",
+        "tests/trust_certificates.rs::a_gate_that_could_judge_no_certificate_does_not_start",
+    ),
+    happens(
+        "client CA bundle or revocation list",
+        "unreadable or unfit at a reload",
+        "nobody is proven by it (`auth.unavailable`) until it can be read; a record says so",
+        "tests/trust_certificates.rs::a_list_that_cannot_tell_lets_nobody_in",
+    ),
+    happens(
         "keys of an issuer",
         "file or URL gives no set at the start",
         "a record and standard error say which; `/readyz` is 503, a `kid` that no set holds is `keys.unavailable`; tried again in the background",

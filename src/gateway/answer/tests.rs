@@ -9,12 +9,12 @@ use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::policy::{
     Agent, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Level, Limits, Messages, Mode,
-    PathPattern, Proofs, Rates, Replay, ReviewActions, Trust, Vocabulary,
+    PathPattern, Proofs, Rates, Replay, ReviewActions, Scheme, Trust, Vocabulary,
 };
 
 const FINAL_REPORT: &[u8] = include_bytes!("../../../examples/final-report.keyed.json");
 
-fn route(level: Level) -> Route {
+pub(super) fn route(level: Level) -> Route {
     Route {
         name: "inbox".to_owned(),
         path: PathPattern::parse("/v1/messages").unwrap(),
@@ -46,7 +46,7 @@ fn route(level: Level) -> Route {
     }
 }
 
-fn policy() -> Policy {
+pub(super) fn policy() -> Policy {
     Policy {
         revision: String::new(),
         agent: Agent {
@@ -79,7 +79,7 @@ fn policy() -> Policy {
     }
 }
 
-fn asked<'a>(policy: &'a Policy, route: Option<&'a Route>) -> Asked<'a> {
+pub(super) fn asked<'a>(policy: &'a Policy, route: Option<&'a Route>) -> Asked<'a> {
     Asked {
         id: Uuid::from_u128(7),
         policy,
@@ -90,15 +90,16 @@ fn asked<'a>(policy: &'a Policy, route: Option<&'a Route>) -> Asked<'a> {
         message: None,
         now: jiff::Timestamp::UNIX_EPOCH,
         close: false,
+        wants_nonce: false,
         recorded: true,
     }
 }
 
-fn refusal(rule: Rule) -> Refusal {
+pub(super) fn refusal(rule: Rule) -> Refusal {
     Refusal::new(Finding::new(rule, "expected otherwise"))
 }
 
-fn text(response: &Response<Bytes>) -> &str {
+pub(super) fn text(response: &Response<Bytes>) -> &str {
     std::str::from_utf8(response.body()).unwrap()
 }
 
@@ -109,7 +110,9 @@ fn field<'a>(response: &'a Response<Bytes>, name: &str) -> Option<&'a str> {
 #[test]
 fn every_rule_has_its_own_status_and_the_fields_of_every_answer() {
     let policy = policy();
-    let route = route(Level::L3);
+    let mut route = route(Level::L3);
+    // Without a scheme there is no challenge to give, and 401 needs one.
+    route.proofs.schemes = vec![Scheme::Bearer];
     for rule in Rule::ALL {
         let response = refuse(&refusal(*rule), &asked(&policy, Some(&route)));
         assert_eq!(response.status().as_u16(), rule.status(), "{}", rule.id());
