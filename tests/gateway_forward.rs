@@ -224,6 +224,7 @@ async fn an_answer_that_says_it_is_uai_is_judged() {
         rig.send(post("/v1/messages", "", report().to_string())).await.status,
         200
     );
+    let rig = Rig::usual().await;
     rig.backend
         .does(answer(200, "content-type: application/uai-keyless+json\r\n", "[]"));
     assert_eq!(

@@ -86,7 +86,7 @@ type Store2 = Arc<dyn Store>;
 
 async fn run(store: &Store2, plan: Plan) -> Ticket {
     match admit(store, plan, PATIENCE).await {
-        Ok(Admitted::Run(ticket)) => ticket,
+        Ok(Admitted::Run(ticket)) => *ticket,
         other => panic!("{other:?}"),
     }
 }

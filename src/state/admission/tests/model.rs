@@ -78,7 +78,7 @@ proptest! {
                                 assert_eq!(wanted, Ok("runs"));
                                 keys.insert(key, (fingerprint, Told::Runs, now + 60));
                                 ids.insert(id, (now + 360, owner));
-                                open.push((ticket, key, id, owner));
+                                open.push((*ticket, key, id, owner));
                             }
                             Ok(Admitted::Replayed(_)) => assert_eq!(wanted, Ok("done")),
                             Err(finding) => assert_eq!(wanted, Err(finding.rule)),
