@@ -1,3 +1,4 @@
-//! What the gateway proves about itself and, later, others about themselves: today the TLS of the listener.
+//! What the gateway proves about itself, and others about themselves: TLS of the listener, keys, signatures.
 
+pub mod sign;
 pub mod tls;
