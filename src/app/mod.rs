@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::clock::Clock;
 use crate::config::{Config, Overrides};
 use crate::record::Sink;
+use crate::trust::own::OwnKeyError;
 use crate::trust::tls::TlsError;
 
 /// What a process is started with.
@@ -55,6 +56,9 @@ pub enum StartError {
     /// The certificate cannot be taken.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The gateway's own key cannot be used.
+    #[error("the signing key {0}")]
+    Key(#[from] OwnKeyError),
     /// The system gives no thread, runtime or signal.
     #[error("the system gives no {what}")]
     System {

@@ -15,6 +15,7 @@ use crate::discovery;
 use crate::gateway::{Gate, server};
 use crate::policy::InForce;
 use crate::telemetry::Metrics;
+use crate::trust::own::Own;
 use crate::trust::tls::Certificates;
 
 /// A gate that serves. Dropped, it drains in the background; [`Running::stop`] waits for that.
@@ -25,6 +26,7 @@ pub struct Running {
     policy: Arc<InForce>,
     metrics: Metrics,
     certificates: Option<Arc<Certificates>>,
+    own: Arc<Own>,
     state: admin::State,
     stop: watch::Sender<bool>,
     stop_admin: watch::Sender<bool>,
@@ -54,6 +56,7 @@ impl Running {
             Some(certificates) => Some(TlsAcceptor::from(certificates.server_config()?)),
             None => None,
         };
+        let own = Own::load(config.policy.trust.key.as_deref())?;
         let (gate_listener, gate) = listen("gate", server.listen).await?;
         let (admin_listener, admin) = listen("admin listener", server.admin).await?;
 
@@ -84,12 +87,20 @@ impl Running {
                 stopped.clone(),
             ));
         }
+        tokio::spawn(watching::own_key(
+            Arc::clone(&own),
+            Arc::clone(&policy),
+            clock.clone(),
+            sink.clone(),
+            stopped.clone(),
+        ));
         let gate_parts = Arc::new(Gate::new(
             Arc::clone(&policy),
             clock,
             sink.clone(),
             metrics.clone(),
-            discovery::problem_page,
+            discovery::PAGES,
+            Arc::clone(&own),
             server.ledger_required,
         ));
         let serving = tokio::spawn(server::serve(gate_parts, gate_listener, acceptor, stopped));
@@ -106,6 +117,7 @@ impl Running {
             policy,
             metrics,
             certificates,
+            own,
             state,
             stop,
             stop_admin,
@@ -138,6 +150,11 @@ impl Running {
     /// The certificate of the gate, when it has one.
     pub const fn certificates(&self) -> Option<&Arc<Certificates>> {
         self.certificates.as_ref()
+    }
+
+    /// The gateway's own key.
+    pub const fn own(&self) -> &Arc<Own> {
+        &self.own
     }
 
     /// Takes no new connection, ends the requests in progress within `deadlines.drain`, then closes. `/readyz` says

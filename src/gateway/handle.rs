@@ -56,6 +56,7 @@ async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<A
     intake::head(&head, &case.policy)?;
     let route = match case.place(&head)? {
         Place::Problem(name) => return Ok(case.problem(&name, &head)?),
+        Place::Capability(signed) => return Ok(case.capability(&signed)),
         Place::Route(route) => route,
     };
     intake::declared(&head, &route)?;

@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use http::Response;
+use jiff::Timestamp;
 
 use crate::clock::{Clock, Steady};
 use crate::contract::{Finding, Rule};
@@ -33,10 +34,17 @@ use crate::decide::Refusal;
 use crate::policy::InForce;
 use crate::record::Sink;
 use crate::telemetry::Metrics;
+use crate::trust::own::{Own, Signed};
 use crate::upstream::Upstream;
 
-/// Serves the page of one code: `(name in the path, whether Accept asks for HTML)`; `None` for an unknown name.
-pub type ProblemPage = fn(&str, bool) -> Option<Response<Bytes>>;
+/// The documents that the gate serves itself, before the routes of the policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Pages {
+    /// The page of one code: `(name in the path, whether Accept asks for HTML)`; `None` for an unknown name.
+    pub problem: fn(&str, bool) -> Option<Response<Bytes>>,
+    /// The signed capability document, as of now.
+    pub capability: fn(&Signed, Timestamp) -> Response<Bytes>,
+}
 
 /// Everything the requests of one gate share.
 #[derive(Debug)]
@@ -51,8 +59,10 @@ pub struct Gate {
     pub metrics: Metrics,
     /// The way to the backend.
     upstream: Upstream,
-    /// The page of a code, served before the routes.
-    problem_page: ProblemPage,
+    /// The documents that it serves itself.
+    pages: Pages,
+    /// Its own key.
+    own: Arc<Own>,
     /// Refuse to forward while records cannot be written.
     ledger_required: bool,
     /// Tells a wall clock that runs backwards.
@@ -68,7 +78,8 @@ impl Gate {
         clock: Clock,
         sink: Sink,
         metrics: Metrics,
-        problem_page: ProblemPage,
+        pages: Pages,
+        own: Arc<Own>,
         ledger_required: bool,
     ) -> Self {
         Self {
@@ -78,7 +89,8 @@ impl Gate {
             sink,
             metrics,
             upstream: Upstream::new(),
-            problem_page,
+            pages,
+            own,
             ledger_required,
             in_flight: AtomicUsize::new(0),
         }

@@ -5,6 +5,7 @@ mod cases;
 mod fill;
 mod judge;
 mod junit;
+mod sign;
 mod site;
 
 use std::io;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use case::Case;
 use judge::{Outcome, Ran};
 use serde::Serialize;
+use sign::Keys;
 use site::Site;
 
 use super::Exit;
@@ -67,9 +69,10 @@ async fn results(arguments: &Arguments) -> std::result::Result<Vec<Result>, Stri
 
 async fn results_at(site: &Site, clock: &Clock) -> std::result::Result<Vec<Result>, String> {
     let schemas = Schemas::builtin().map_err(|error| error.to_string())?;
+    let keys = Keys::published()?;
     let mut results = Vec::new();
     for case in cases::all()? {
-        let ran = judge::run(&case, site, &schemas, clock).await;
+        let ran = judge::run(&case, site, &schemas, &keys, clock).await;
         results.push(Result { case, ran });
     }
     // A refused message must not arrive after its answer either.

@@ -37,13 +37,13 @@ pub enum SigningError {
     #[error("cannot be read")]
     Unreadable(#[source] io::Error),
     /// Everybody on the machine may read or change the file. Its group may: Kubernetes mounts secrets so.
-    #[error("may be opened by anybody; expected a file mode such as 0600 or 0440")]
+    #[error("may be opened by anybody: expected a file mode such as 0600 or 0440")]
     Exposed,
     /// It is no private key that this program can sign with.
-    #[error("expected {0}")]
+    #[error("is unfit: expected {0}")]
     Unfit(&'static str),
     /// The crypto library made no signature or no key.
-    #[error("the crypto library failed")]
+    #[error("is not used, as the crypto library failed")]
     Failed,
 }
 
@@ -147,7 +147,15 @@ impl SigningKey {
         if let (Some(audience), Some(members)) = (audience, header.as_object_mut()) {
             members.insert("aud".to_owned(), json!(audience));
         }
-        let [header, _payload, signature] = self.parts(&header, canonical)?;
+        self.sign_under(&header, canonical)
+    }
+
+    /// A detached JWS over `payload`, under a header that the caller makes.
+    ///
+    /// # Errors
+    /// When the crypto library fails.
+    pub fn sign_under(&self, header: &Value, payload: &[u8]) -> Result<String, SigningError> {
+        let [header, _payload, signature] = self.parts(header, payload)?;
         Ok(format!("{header}..{signature}"))
     }
 
