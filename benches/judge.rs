@@ -33,8 +33,7 @@ const NOW: &str = "2026-05-31T18:00:05Z";
 
 fn benches(criterion: &mut Criterion) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/fixture.yaml");
-    let policy = config::load(&file).unwrap()
-        .policy;
+    let policy = config::load(&file).unwrap().policy;
     let report = sealed(report());
     let undeclared = {
         let mut message = self::report();

@@ -19,8 +19,8 @@ use portcullis::clock::Clock;
 use portcullis::config;
 use portcullis::policy::{Algorithm, capability};
 use portcullis::record::Sink;
-use portcullis::trust::presented::{Unusable, verify};
 use portcullis::trust::keys::KeySet;
+use portcullis::trust::presented::{Unusable, verify};
 use portcullis::trust::sign::{SigningKey, generate};
 use rig::backend::Backend;
 use rig::{Rig, get, request};
@@ -64,7 +64,10 @@ async fn document(rig: &Rig, now: Timestamp) -> Value {
     let document = answer.json();
     let left = document["expiry"].as_i64().unwrap() - now.as_second();
     assert!((1..=3600).contains(&left), "{left}");
-    assert_eq!(answer.header("cache-control").unwrap(), format!("public, max-age={left}"));
+    assert_eq!(
+        answer.header("cache-control").unwrap(),
+        format!("public, max-age={left}")
+    );
     document
 }
 
@@ -97,9 +100,15 @@ async fn the_capability_document_is_signed_and_one_record_is_left() {
     // The document is a key set, too.
     let keys = KeySet::parse(document.to_string().as_bytes(), Algorithm::ALL).unwrap();
     let presented = verify(document.to_string().as_bytes(), &keys, clock.now()).unwrap();
-    assert_eq!((presented.kid.as_ref(), presented.revision.as_str()), ("gate-1", policy.capability_revision.as_str()));
+    assert_eq!(
+        (presented.kid.as_ref(), presented.revision.as_str()),
+        ("gate-1", policy.capability_revision.as_str())
+    );
     let record = rig.record().await;
-    assert_eq!((&record["route"], &record["verdict"], &record["status"]), (&"_capability".into(), &"allow".into(), &200.into()));
+    assert_eq!(
+        (&record["route"], &record["verdict"], &record["status"]),
+        (&"_capability".into(), &"allow".into(), &200.into())
+    );
     assert_eq!(rig.backend.bytes(), 0);
 }
 
@@ -138,7 +147,8 @@ async fn it_is_read_and_nothing_else() {
 async fn a_gate_without_a_key_serves_no_document() {
     let rig = Rig::usual().await;
     rig.refuses(get(PATH, ""), "route.undeclared", 404).await;
-    rig.refuses(request("POST", PATH, "", "{}"), "route.undeclared", 404).await;
+    rig.refuses(request("POST", PATH, "", "{}"), "route.undeclared", 404)
+        .await;
 }
 
 /// The last good key signs on; the new one takes its place whole.
@@ -213,7 +223,10 @@ async fn a_document_that_somebody_presents_is_used_only_unaltered_and_in_time() 
     let mut unsigned = good.clone();
     unsigned.as_object_mut().unwrap().remove("signature");
     assert_eq!(rule(&unsigned.to_string()), "signature.absent");
-    assert_eq!(rule(&good.to_string().replacen('{', "{\"expiry\":1,", 1)), "signature.malformed");
+    assert_eq!(
+        rule(&good.to_string().replacen('{', "{\"expiry\":1,", 1)),
+        "signature.malformed"
+    );
     assert_eq!(rule("[]"), "signature.absent");
     let stranger = generate(Algorithm::Ed25519, Some("stranger")).unwrap();
     let stranger = SigningKey::parse(stranger.reveal().as_bytes()).unwrap();
@@ -222,7 +235,11 @@ async fn a_document_that_somebody_presents_is_used_only_unaltered_and_in_time() 
     let canonical = capability::canonical(&foreign);
     for (typ, key, expected) in [
         ("uai-capability+jws", &stranger, "signature.key-unknown"),
-        ("uai-message+jws", &*rig.running.own().key().unwrap(), "signature.header"),
+        (
+            "uai-message+jws",
+            &*rig.running.own().key().unwrap(),
+            "signature.header",
+        ),
     ] {
         let jws = key.sign_detached(typ, clock.now(), None, &canonical).unwrap();
         let mut presented = foreign.clone();

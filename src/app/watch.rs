@@ -107,13 +107,7 @@ pub async fn certificates(certificates: Arc<Certificates>, clock: Clock, sink: S
 }
 
 /// Looks at the file of the gateway's own key, which the policy in force names, until the gate stops.
-pub async fn own_key(
-    own: Arc<Own>,
-    policy: Arc<InForce>,
-    clock: Clock,
-    sink: Sink,
-    mut stop: watch::Receiver<bool>,
-) {
+pub async fn own_key(own: Arc<Own>, policy: Arc<InForce>, clock: Clock, sink: Sink, mut stop: watch::Receiver<bool>) {
     let mut lost = false;
     loop {
         tokio::select! {

@@ -111,7 +111,10 @@ fn public(files: &[PathBuf], screen: &mut Screen) -> io::Result<Exit> {
     for file in files {
         match SigningKey::load(file) {
             Ok(key) if keys.iter().any(|other| other.kid() == key.kid()) => {
-                screen.trouble(&format!("error: {}: expected a `kid` that no other key has", file.display()))?;
+                screen.trouble(&format!(
+                    "error: {}: expected a `kid` that no other key has",
+                    file.display()
+                ))?;
                 return Ok(Exit::Refused);
             }
             Ok(key) => keys.push(key),

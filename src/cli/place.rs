@@ -11,7 +11,10 @@ use crate::clock::Clock;
 const FILES: &[(&str, &str)] = &[
     ("fixture.yaml", include_str!("../../policies/fixture.yaml")),
     ("fixture-keys.json", include_str!("../../policies/fixture-keys.json")),
-    ("fixture-tokens.json", include_str!("../../policies/fixture-tokens.json")),
+    (
+        "fixture-tokens.json",
+        include_str!("../../policies/fixture-tokens.json"),
+    ),
 ];
 
 /// The directory; removed when dropped.

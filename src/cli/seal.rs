@@ -178,7 +178,9 @@ pub fn seal_message(
                 }
                 (Some(Place::Reference), Some(jws)) => {
                     if reference(&root).is_some_and(|text| !text.starts_with(REFERENCE)) {
-                        return Err("`trust.signature_ref` holds a URL, which is signed itself: use --place header".to_owned());
+                        return Err(
+                            "`trust.signature_ref` holds a URL, which is signed itself: use --place header".to_owned(),
+                        );
                     }
                     put(&mut root, "trust", "signature_ref", format!("{REFERENCE}{jws}"))?;
                 }
@@ -190,7 +192,9 @@ pub fn seal_message(
         Envelope::Delivery => match (place, jws) {
             (Some(Place::Sender), Some(jws)) => {
                 if jws.len() > SENDER_MAX {
-                    return Err(format!("the signature is longer than the {SENDER_MAX} characters of `sender.signature`"));
+                    return Err(format!(
+                        "the signature is longer than the {SENDER_MAX} characters of `sender.signature`"
+                    ));
                 }
                 put(&mut root, "sender", "signature", jws)?;
             }
@@ -198,7 +202,9 @@ pub fn seal_message(
                 return Err("the signature of a delivery envelope goes to `sender`".to_owned());
             }
             (_, None) | (None, _) => {
-                return Err("a delivery envelope has no checksum; it is sealed by its signature: give --key".to_owned());
+                return Err(
+                    "a delivery envelope has no checksum; it is sealed by its signature: give --key".to_owned(),
+                );
             }
         },
     }

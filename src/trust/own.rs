@@ -141,9 +141,6 @@ impl Signed {
     /// Whether it is still the one to serve; one of a later time was signed before the clock went back.
     fn is_good(&self, policy: &Policy, key: &Arc<SigningKey>, now: Timestamp) -> bool {
         let age = now.duration_since(self.at);
-        self.policy == policy.revision
-            && Arc::ptr_eq(&self.key, key)
-            && age >= SignedDuration::ZERO
-            && age < HALF_LIFE
+        self.policy == policy.revision && Arc::ptr_eq(&self.key, key) && age >= SignedDuration::ZERO && age < HALF_LIFE
     }
 }

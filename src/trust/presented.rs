@@ -40,7 +40,9 @@ pub fn verify(text: &[u8], keys: &KeySet, now: Timestamp) -> Result<Presented, U
     let mut root = json::read(text, &Bounds::default()).map_err(|_finding| malformed("expected strict JSON"))?;
     let signature = take(&mut root, "signature")
         .ok_or_else(|| Unusable::Altered(fault(Rule::SignatureAbsent, "expected a `signature`")))?;
-    let signature = signature.text().ok_or_else(|| malformed("expected `signature` to be a string"))?;
+    let signature = signature
+        .text()
+        .ok_or_else(|| malformed("expected `signature` to be a string"))?;
     let jws = split_detached(signature).map_err(Unusable::Altered)?;
     let header = parse_header(&jws, &Kind::CAPABILITY).map_err(Unusable::Altered)?;
     let key = header.kid.as_deref().and_then(|kid| keys.get(kid));

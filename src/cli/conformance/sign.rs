@@ -139,7 +139,12 @@ mod tests {
         let sign = |name: &str| {
             let text = format!("a {{{{sign:{name}}}}} b");
             let signed = keys.sign(&text, Some(b"{}"), NOW.parse().unwrap()).unwrap();
-            signed.strip_prefix("a ").unwrap().strip_suffix(" b").unwrap().to_owned()
+            signed
+                .strip_prefix("a ")
+                .unwrap()
+                .strip_suffix(" b")
+                .unwrap()
+                .to_owned()
         };
         let good = sign("fixture-ed25519");
         assert_eq!(header(&good)["alg"], "Ed25519");
@@ -150,10 +155,17 @@ mod tests {
         assert_eq!(header(&sign("fixture-ed25519:alg-none"))["alg"], "none");
         assert!(sign("fixture-ed25519:alg-none").ends_with(".."));
         assert_eq!(header(&sign("fixture-es256:jwk"))["jwk"]["kid"], "fixture-es256");
-        for text in ["{{sign:nobody}}", "{{sign:fixture-ed25519:odd}}", "{{sign:fixture-ed25519"] {
+        for text in [
+            "{{sign:nobody}}",
+            "{{sign:fixture-ed25519:odd}}",
+            "{{sign:fixture-ed25519",
+        ] {
             assert!(keys.sign(text, Some(b"{}"), NOW.parse().unwrap()).is_err(), "{text}");
         }
-        assert!(keys.sign("{{sign:fixture-ed25519}}", None, NOW.parse().unwrap()).is_err());
+        assert!(
+            keys.sign("{{sign:fixture-ed25519}}", None, NOW.parse().unwrap())
+                .is_err()
+        );
     }
 
     /// Whoever reads the repository can sign with these, so only the fixture policy may believe them.
@@ -165,7 +177,10 @@ mod tests {
             json!({"keys": kids.iter().map(|kid| keys.get(kid).unwrap().public_jwk()).collect::<Vec<_>>()})
         };
         let of_messages = set(include_str!("../../../policies/fixture-keys.json"));
-        assert_eq!(of_messages, public(&["fixture-ed25519", "fixture-es256", "fixture-beta"]));
+        assert_eq!(
+            of_messages,
+            public(&["fixture-ed25519", "fixture-es256", "fixture-beta"])
+        );
         let of_tokens = set(include_str!("../../../policies/fixture-tokens.json"));
         assert_eq!(of_tokens, public(&["fixture-tokens"]));
     }

@@ -8,8 +8,8 @@ use crate::message::envelope::Envelope;
 use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Algorithm, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Level, Limits, Messages, Mode,
-    PathPattern, Proofs, Rates, Replay, ReviewActions, Trust, Vocabulary,
+    Agent, Algorithm, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Level, Limits,
+    Messages, Mode, PathPattern, Proofs, Rates, Replay, ReviewActions, Trust, Vocabulary,
 };
 use crate::trust::sign::generate;
 

@@ -28,7 +28,8 @@ struct Kind {
 
 /// The key of a private JWK.
 pub(super) fn parse(bytes: &[u8]) -> Result<SigningKey, SigningError> {
-    let root = json::read(bytes, &Bounds::default()).map_err(|_finding| SigningError::Unfit("one JWK as strict JSON"))?;
+    let root =
+        json::read(bytes, &Bounds::default()).map_err(|_finding| SigningError::Unfit("one JWK as strict JSON"))?;
     let kid = text(&root, "kid").filter(|kid| is_id(kid));
     let kid = kid.ok_or(SigningError::Unfit(
         "`kid`, an id of 1 to 128 characters of A-Z a-z 0-9 . _ : / @ -",

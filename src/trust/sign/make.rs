@@ -13,9 +13,7 @@ use crate::message::canonical::sha256_hex;
 use crate::policy::Algorithm;
 
 /// Members in the order of a file that people read; what a kind has not is left out.
-const ORDER: &[&str] = &[
-    "kty", "crv", "x", "y", "n", "e", "d", "p", "q", "dp", "dq", "qi",
-];
+const ORDER: &[&str] = &["kty", "crv", "x", "y", "n", "e", "d", "p", "q", "dp", "dq", "qi"];
 
 /// Bits of a fresh RSA key: longer ones do not fit the 512 characters of `sender.signature` (contract §7).
 const RSA_BITS: u32 = 2048;

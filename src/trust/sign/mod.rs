@@ -143,7 +143,8 @@ impl SigningKey {
         audience: Option<&str>,
         canonical: &[u8],
     ) -> Result<String, SigningError> {
-        let mut header = json!({"alg": self.algorithm.name(), "kid": self.kid, "typ": typ, "iat": issued_at.as_second()});
+        let mut header =
+            json!({"alg": self.algorithm.name(), "kid": self.kid, "typ": typ, "iat": issued_at.as_second()});
         if let (Some(audience), Some(members)) = (audience, header.as_object_mut()) {
             members.insert("aud".to_owned(), json!(audience));
         }

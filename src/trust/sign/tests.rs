@@ -72,14 +72,16 @@ fn every_algorithm_signs_what_its_public_part_verifies() {
 fn a_key_is_shown_by_its_name_alone() {
     let made = generate(Algorithm::Ed25519, Some("k1")).unwrap();
     let key = SigningKey::parse(made.reveal().as_bytes()).unwrap();
-    assert_eq!(format!("{key:?} {made:?}"), "SigningKey { kid: \"k1\", .. } PrivateJwk { .. }");
+    assert_eq!(
+        format!("{key:?} {made:?}"),
+        "SigningKey { kid: \"k1\", .. } PrivateJwk { .. }"
+    );
 }
 
 #[test]
 fn what_cannot_sign_is_refused_without_its_value() {
-    let good = |algorithm| -> Value {
-        serde_json::from_str(generate(algorithm, Some("k1")).unwrap().reveal()).unwrap()
-    };
+    let good =
+        |algorithm| -> Value { serde_json::from_str(generate(algorithm, Some("k1")).unwrap().reveal()).unwrap() };
     let (ed, ec, rsa) = (good(Algorithm::Ed25519), good(Algorithm::Es256), good(Algorithm::Rs256));
     let with = |key: &Value, name: &str, value: Value| {
         let mut key = key.clone();
@@ -136,13 +138,25 @@ fn a_key_file_is_closed_to_others() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("key.json");
     fs::write(&path, generate(Algorithm::Ed25519, None).unwrap().reveal()).unwrap();
-    for (mode, is_taken) in [(0o600, true), (0o440, true), (0o604, false), (0o602, false), (0o601, false)] {
+    for (mode, is_taken) in [
+        (0o600, true),
+        (0o440, true),
+        (0o604, false),
+        (0o602, false),
+        (0o601, false),
+    ] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         let loaded = SigningKey::load(&path);
         assert_eq!(loaded.is_ok(), is_taken, "{mode:o}");
-        assert!(loaded.is_ok() || matches!(loaded, Err(SigningError::Exposed)), "{mode:o}");
+        assert!(
+            loaded.is_ok() || matches!(loaded, Err(SigningError::Exposed)),
+            "{mode:o}"
+        );
     }
-    assert!(matches!(SigningKey::load(directory.path()), Err(SigningError::Unfit(_))));
+    assert!(matches!(
+        SigningKey::load(directory.path()),
+        Err(SigningError::Unfit(_))
+    ));
     let nothing = SigningKey::load(&directory.path().join("nothing"));
     assert!(matches!(nothing, Err(SigningError::Unreadable(_))));
     fs::write(&path, vec![b' '; 70_000]).unwrap();
