@@ -86,6 +86,8 @@ pub struct Signed {
     pub kid: Arc<str>,
     /// `iat`.
     pub issued_at: Option<Timestamp>,
+    /// It names an audience (`aud`), which was verified.
+    pub has_audience: bool,
     /// Name of the principal that the policy proves by this key.
     pub principal: Option<Arc<str>>,
 }

@@ -13,6 +13,7 @@ use portcullis::config;
 use portcullis::policy::InForce;
 use portcullis::record::Sink;
 use portcullis::telemetry::Metrics;
+use portcullis::trust::ring::KeyRing;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -40,7 +41,8 @@ async fn served(sink: Sink, ledger_required: bool) -> Served {
     let clock = Clock::manual(Timestamp::UNIX_EPOCH);
     let policy = Arc::new(InForce::new(config.policy, clock.now()));
     let metrics = Metrics::new();
-    let state = State::new(Arc::clone(&policy), metrics.clone(), sink, clock, ledger_required);
+    let keys = KeyRing::start(&policy.current().trust, clock.clone(), |_| {}).await;
+    let state = State::new(Arc::clone(&policy), metrics.clone(), sink, clock, keys, ledger_required);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();

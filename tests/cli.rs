@@ -397,6 +397,48 @@ routes:
 }
 
 #[test]
+fn check_shows_everything_that_a_policy_believes() {
+    let directory = tempfile::tempdir().unwrap();
+    file(&directory, "keys.json", r#"{"keys":[]}"#);
+    let text = "
+agent: {ids: [a.b], project: north}
+backend: {url: 'http://127.0.0.1:9000'}
+issuers:
+  - {name: keys, keys: keys.json, senders: ['agt_a.*'], typ: optional}
+principals:
+  - {name: anna, role: worker, tenant: acme, senders: [agt_a.anna], credentials: [{issuer: keys, kid: k1}]}
+routes:
+  - name: inbox
+    path: /v1/messages
+    method: POST
+    takes: messages
+    profiles: [uai.agent.message.v1]
+    modes: [async]
+    signature: required
+    require_audience: true
+    authority: {tenant: [/body/tenant]}
+";
+    let path = file(&directory, "gate.yaml", text);
+    let path = path.to_str().unwrap();
+    let output = portcullis(&["check", path]);
+    assert_eq!(exit(&output), 0, "{}", stderr(&output));
+    for words in [
+        "project   north",
+        "issuer    keys: keys /",
+        "algorithms Ed25519, ES256; typ optional; senders agt_a.*; max_stale 86400s",
+        "principal anna: role worker; credentials keys kid k1; aliases anna; tenant acme; senders agt_a.anna; routes every one",
+        "signature        required",
+        "require_audience true",
+        "authority        tenant /body/tenant",
+    ] {
+        assert!(stdout(&output).contains(words), "{words} in {}", stdout(&output));
+    }
+    let object = object(&portcullis(&["check", path, "--output", "json"]));
+    assert_eq!(object["trust"]["principals"][0]["name"], "anna");
+    assert_eq!(object["routes"][0]["proofs"]["signature"], "required");
+}
+
+#[test]
 fn a_refused_override_is_told_once() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("own")).unwrap();

@@ -12,7 +12,12 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD as URL;
 use portcullis::contract::Rule;
+use portcullis::message::envelope::Message;
+use portcullis::message::json::{Bounds, read};
 use serde_json::{Value, json};
 
 const REPORT: &str = "examples/final-report.keyed.json";
@@ -227,4 +232,42 @@ fn conformance_says_when_nobody_is_there() {
     assert_eq!(exit(&output), 3);
     let output = portcullis(&["conformance", "--backend", "127.0.0.1:0"]);
     assert_eq!(exit(&output), 2);
+}
+
+/// Contract §4, "Offline": stage 9 runs when keys are given.
+#[test]
+fn a_signature_is_verified_by_the_keys_that_are_given() {
+    let directory = tempfile::tempdir().unwrap();
+    let pair = Ed25519KeyPair::generate().unwrap();
+    let public = URL.encode(pair.public_key().as_ref());
+    let keys = json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "k1", "x": public}]}).to_string();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/base/delivery.json");
+    let text = fs::read_to_string(path).unwrap();
+    let message = Message::open(text.as_bytes(), read(text.as_bytes(), &Bounds::default()).unwrap()).unwrap();
+    // 2026-05-31T18:00:00Z
+    let header = URL.encode(r#"{"alg":"EdDSA","kid":"k1","typ":"uai-message+jws","iat":1780250400}"#);
+    let signature = pair.sign(format!("{header}.{}", URL.encode(message.canonical())).as_bytes());
+    let jws = format!("{header}..{}", URL.encode(signature.as_ref()));
+    let signed = text.replace("eyJhbGciOiJFZERTQSJ9..c2ln", &jws);
+    let place = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (keys, none) = (place("keys.json", &keys), place("none.json", r#"{"keys":[]}"#));
+    let good = place("good.json", &signed);
+    let changed = place("changed.json", &signed.replace("is rebuilt", "is broken"));
+    for (keys, message, at, rule) in [
+        (&keys, &good, "2026-05-31T18:01:00Z", None),
+        (&keys, &good, "2026-05-31T18:06:00Z", Some("freshness.too-old")),
+        (&keys, &changed, "2026-05-31T18:01:00Z", Some("signature.wrong")),
+        (&none, &good, "2026-05-31T18:01:00Z", Some("signature.key-unknown")),
+    ] {
+        let output = portcullis(&["validate", "--output", "json", "--keys", keys, "--at", at, message]);
+        let judged: Value = serde_json::from_str(stdout(&output)).unwrap();
+        assert_eq!(judged["rule"], json!(rule), "{message} {at}");
+        assert_eq!(exit(&output), i32::from(rule.is_some()));
+    }
+    let output = portcullis(&["explain", "--keys", &place("no-keys.json", "{"), &good]);
+    assert_eq!(exit(&output), 3);
 }

@@ -15,12 +15,16 @@
     reason = "a test that fails is a test"
 )]
 
+#[path = "support/believed.rs"]
+mod believed;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use believed::{Believed, Found, Proven};
 use portcullis::contract::{Rule, Stage};
 use portcullis::decide::{self, Refusal, Verdict};
 use portcullis::facts::{Fact, Facts};
@@ -29,7 +33,7 @@ use portcullis::message::json::{self, Bounds};
 use portcullis::message::{canonical, keyless, profile::Schemas};
 use portcullis::policy::{
     Agent, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Level, Limits, Messages, Mode,
-    PathPattern, Payload, Policy, Proofs, Rates, Replay, ReviewActions, Route, Trust, Vocabulary,
+    PathPattern, Payload, Policy, Rates, Replay, ReviewActions, Route, Vocabulary,
 };
 use portcullis::rules::Input;
 use serde::Deserialize;
@@ -88,6 +92,8 @@ struct PolicyChange {
     max_lifetime_s: Option<u64>,
     #[serde(default)]
     vocabulary: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    trust: Believed,
 }
 
 /// Absent: a minute after the messages were issued, and no field. A list: several fields, so nobody can know.
@@ -102,6 +108,8 @@ struct FactsChange {
     capability_revision: Value,
     #[serde(default)]
     idempotency_key: Value,
+    #[serde(default)]
+    proven: Found,
 }
 
 /// Absent members are `null`: an allowed message has no code.
@@ -183,9 +191,10 @@ fn judge(case: &Case) -> Expect {
     let bytes = bytes(case);
     let policy = policy(&case.policy);
     let route = &policy.routes[0];
-    let facts = facts(&case.facts);
+    let proven = case.facts.proven.proven();
+    let facts = facts(&case.facts, &proven);
     let Some(declared) = route.messages() else {
-        return describe(&decide::decide_plain(route, &facts));
+        return describe(&decide::decide_plain(&policy, route, &facts));
     };
     match decide::read(&bytes, &policy, form(case), &declared.envelopes) {
         Err(refusal) => refused(&refusal, refusal.outcome.name()),
@@ -331,6 +340,7 @@ fn policy(change: &PolicyChange) -> Policy {
         body: match change.takes.as_deref() {
             None => Body::Messages(messages),
             Some("legacy") => Body::Legacy,
+            Some("read") => Body::Read,
             Some(other) => panic!("takes `{other}`"),
         },
         mode: match change.mode.as_deref() {
@@ -351,7 +361,7 @@ fn policy(change: &PolicyChange) -> Policy {
         forward_headers: None,
         pass_credentials: Vec::new(),
         pass_error_bodies: false,
-        proofs: Proofs::default(),
+        proofs: change.trust.proofs(),
         rate: None,
         human_review_url: None,
         result_url: None,
@@ -379,7 +389,7 @@ fn policy(change: &PolicyChange) -> Policy {
         replay: Replay::default(),
         idempotency: Idempotency::default(),
         rates: Rates::default(),
-        trust: Trust::default(),
+        trust: change.trust.trust(),
         vocabulary: vocabulary(&change.vocabulary),
         removed_headers: Vec::new(),
         hold: change.hold.clone(),
@@ -415,7 +425,7 @@ fn vocabulary(added: &BTreeMap<String, Vec<String>>) -> Vocabulary {
     vocabulary
 }
 
-fn facts(change: &FactsChange) -> Facts<'_> {
+fn facts<'a>(change: &'a FactsChange, proven: &'a Proven) -> Facts<'a> {
     let now = match &change.now {
         Value::Null => Fact::Known("2026-05-31T18:01:00Z".parse().unwrap()),
         Value::String(word) if word == "unsteady" => Fact::Unavailable,
@@ -426,6 +436,9 @@ fn facts(change: &FactsChange) -> Facts<'_> {
         signature: field(&change.signature),
         capability_revision: field(&change.capability_revision),
         idempotency_key: field(&change.idempotency_key),
+        presenter: proven.presenter(),
+        proof: proven.proof(),
+        fence: proven.fence,
         ..Facts::at(now)
     }
 }

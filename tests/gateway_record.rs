@@ -216,14 +216,15 @@ async fn a_panic_costs_one_request() {
     let clock = rig::clock();
     let sink = portcullis::record::Sink::memory();
     let policy = Arc::new(portcullis::policy::InForce::new(config.policy, clock.now()));
-    let gate = Arc::new(portcullis::gateway::Gate::new(
+    let gate = Arc::new(portcullis::gateway::Gate::new(portcullis::gateway::Parts {
+        keys: portcullis::trust::ring::KeyRing::start(&policy.current().trust, clock.clone(), |_| {}).await,
         policy,
         clock,
-        sink.clone(),
-        portcullis::telemetry::Metrics::new(),
-        |_, _| panic!("a fault"),
-        true,
-    ));
+        sink: sink.clone(),
+        metrics: portcullis::telemetry::Metrics::new(),
+        problem_page: |_, _| panic!("a fault"),
+        ledger_required: true,
+    }));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = tokio::sync::watch::channel(false);

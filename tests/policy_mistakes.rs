@@ -8,6 +8,9 @@
     reason = "a test that fails is a test"
 )]
 
+#[path = "policy_mistakes/trust.rs"]
+mod trust;
+
 use std::fs;
 use std::path::Path;
 

@@ -19,6 +19,7 @@ use crate::clock::Clock;
 use crate::policy::InForce;
 use crate::record::Sink;
 use crate::telemetry::Metrics;
+use crate::trust::ring::{KeyRing, Unready};
 
 /// What the admin listener shows. Cloning shares it.
 #[derive(Clone, Debug)]
@@ -30,6 +31,7 @@ struct Inner {
     metrics: Metrics,
     sink: Sink,
     clock: Clock,
+    keys: KeyRing,
     ledger_required: bool,
     started: AtomicBool,
     draining: AtomicBool,
@@ -37,12 +39,20 @@ struct Inner {
 
 impl State {
     /// A gate that has not started yet.
-    pub fn new(policy: Arc<InForce>, metrics: Metrics, sink: Sink, clock: Clock, ledger_required: bool) -> Self {
+    pub fn new(
+        policy: Arc<InForce>,
+        metrics: Metrics,
+        sink: Sink,
+        clock: Clock,
+        keys: KeyRing,
+        ledger_required: bool,
+    ) -> Self {
         Self(Arc::new(Inner {
             policy,
             metrics,
             sink,
             clock,
+            keys,
             ledger_required,
             started: AtomicBool::new(false),
             draining: AtomicBool::new(false),
@@ -83,6 +93,11 @@ impl State {
         }
         if self.0.policy.current().routes.is_empty() {
             reasons.push("the policy declares no route");
+        }
+        match self.0.keys.unready() {
+            None => {}
+            Some(Unready::NeverLoaded) => reasons.push("the keys of an issuer were never loaded"),
+            Some(Unready::Stale) => reasons.push("the keys of an issuer are older than `max_stale`"),
         }
         if self.0.ledger_required && !self.0.sink.is_sound() {
             self.0.sink.event("ledger_probe", self.0.clock.now(), Map::new());

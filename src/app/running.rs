@@ -12,10 +12,11 @@ use super::{Setup, StartError, watch as watching};
 use crate::admin;
 use crate::config::Watcher;
 use crate::discovery;
-use crate::gateway::{Gate, server};
+use crate::gateway::{Gate, Parts, server};
 use crate::policy::InForce;
 use crate::telemetry::Metrics;
 use crate::trust::own::Own;
+use crate::trust::ring::KeyRing;
 use crate::trust::tls::Certificates;
 
 /// A gate that serves. Dropped, it drains in the background; [`Running::stop`] waits for that.
@@ -27,6 +28,7 @@ pub struct Running {
     metrics: Metrics,
     certificates: Option<Arc<Certificates>>,
     own: Arc<Own>,
+    keys: KeyRing,
     state: admin::State,
     stop: watch::Sender<bool>,
     stop_admin: watch::Sender<bool>,
@@ -36,7 +38,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Binds both listeners and begins to serve. Port 0 takes any free port. Needs a tokio runtime.
+    /// Binds both listeners, loads the keys of every issuer as far as they can be had, and begins to serve. Port 0 takes
+    /// any free port. Needs a tokio runtime.
     ///
     /// # Errors
     /// Why it cannot run.
@@ -63,16 +66,23 @@ impl Running {
         let policy = Arc::new(InForce::new(config.policy, clock.now()));
         let metrics = Metrics::new();
         metrics.policy(&policy.current().revision, true);
+        let keys = KeyRing::start(
+            &policy.current().trust,
+            clock.clone(),
+            watching::keys(sink.clone(), watched.as_ref().map(|watched| watched.notice)),
+        )
+        .await;
         let state = admin::State::new(
             Arc::clone(&policy),
             metrics.clone(),
             sink.clone(),
             clock.clone(),
+            keys.clone(),
             server.ledger_required,
         );
         let watcher = match watched {
             Some(watched) => {
-                let watcher = watching::policy(&watched, &server, &policy, &clock, &sink, &metrics);
+                let watcher = watching::policy(&watched, &server, &policy, &keys, &clock, &sink, &metrics);
                 Some(watcher.map_err(|source| StartError::System { what: "thread", source })?)
             }
             None => None,
@@ -94,15 +104,17 @@ impl Running {
             sink.clone(),
             stopped.clone(),
         ));
-        let gate_parts = Arc::new(Gate::new(
-            Arc::clone(&policy),
+        tokio::spawn(keys.clone().watch(stopped.clone()));
+        let gate_parts = Arc::new(Gate::new(Parts {
+            policy: Arc::clone(&policy),
             clock,
-            sink.clone(),
-            metrics.clone(),
-            discovery::PAGES,
-            Arc::clone(&own),
-            server.ledger_required,
-        ));
+            sink: sink.clone(),
+            metrics: metrics.clone(),
+            keys: keys.clone(),
+            pages: discovery::PAGES,
+            own: Arc::clone(&own),
+            ledger_required: server.ledger_required,
+        }));
         let serving = tokio::spawn(server::serve(gate_parts, gate_listener, acceptor, stopped));
         let administering = tokio::spawn(admin::serve(
             admin_listener,
@@ -118,6 +130,7 @@ impl Running {
             metrics,
             certificates,
             own,
+            keys,
             state,
             stop,
             stop_admin,
@@ -155,6 +168,11 @@ impl Running {
     /// The gateway's own key.
     pub const fn own(&self) -> &Arc<Own> {
         &self.own
+    }
+
+    /// The keys of every issuer.
+    pub const fn keys(&self) -> &KeyRing {
+        &self.keys
     }
 
     /// Takes no new connection, ends the requests in progress within `deadlines.drain`, then closes. `/readyz` says

@@ -1,4 +1,5 @@
-//! What is read again while the process runs: the policy, the certificate, the gateway's own key. Every attempt is a record.
+//! What is read again while the process runs: the policy, the certificate, the keys of issuers and the gate's own. Every
+//! attempt that changes something or fails is a record.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +12,12 @@ use super::Watched;
 use crate::clock::Clock;
 use crate::config::Server;
 use crate::config::{Reloader, Watcher};
+use crate::message::is_id;
 use crate::policy::{Attempt, InForce, Mode, Policy};
 use crate::record::Sink;
 use crate::telemetry::Metrics;
 use crate::trust::own::Own;
+use crate::trust::ring::{Event, KeyRing, What};
 use crate::trust::tls::{Certificates, TlsError};
 
 /// How often the certificate's files are looked at.
@@ -25,12 +28,13 @@ pub fn policy(
     watched: &Watched,
     server: &Server,
     policy: &Arc<InForce>,
+    keys: &KeyRing,
     clock: &Clock,
     sink: &Sink,
     metrics: &Metrics,
 ) -> std::io::Result<Watcher> {
     let (sink, metrics, notice) = (sink.clone(), metrics.clone(), watched.notice);
-    let in_force = Arc::clone(policy);
+    let (in_force, keys) = (Arc::clone(policy), keys.clone());
     Watcher::start(Reloader::new(
         &watched.path,
         watched.overrides.clone(),
@@ -41,6 +45,9 @@ pub fn policy(
             let good = attempt.mistakes.is_empty();
             metrics.policy(&attempt.revision, good);
             let policy = in_force.current();
+            if good {
+                keys.adopt(&policy.trust);
+            }
             recorded(&sink, "reload", attempt, &policy);
             for route in observed(&policy).into_iter().filter(|_| good) {
                 notice(&format!(
@@ -130,6 +137,46 @@ pub async fn own_key(own: Arc<Own>, policy: Arc<InForce>, clock: Clock, sink: Si
                 lost = !mistake.is_about_content();
                 told(&sink, &clock, "signing_key_reload", Some(mistake.to_string()));
             }
+        }
+    }
+}
+
+/// Records what becomes of the keys of an issuer, and tells a person what is wrong with them.
+pub fn keys(sink: Sink, notice: Option<fn(&str)>) -> impl Fn(&Event) + Send + Sync + 'static {
+    move |event| {
+        let number = |count: usize| Value::from(u64::try_from(count).unwrap_or(u64::MAX));
+        let text = |text: &str| Value::String(text.to_owned());
+        let (taken, keys, mistake, conflicts) = match &event.what {
+            What::Taken { keys } => (true, number(*keys), Value::Null, Value::Null),
+            What::Failed { trouble, .. } => (false, Value::Null, Value::String(trouble.to_string()), Value::Null),
+            What::Stale => (
+                false,
+                Value::Null,
+                text("the set is older than `max_stale`"),
+                Value::Null,
+            ),
+            What::Conflict { with, kids } => {
+                // What is no id could hold anything.
+                let kids = kids
+                    .iter()
+                    .map(|kid| text(if is_id(kid) { kid } else { "(not an id)" }));
+                let mistake = Value::String(format!("these `kid`s belong to the issuer `{with}`"));
+                (true, Value::Null, mistake, Value::Array(kids.collect()))
+            }
+        };
+        sink.event(
+            "keys",
+            event.at,
+            Map::from_iter([
+                ("issuer".to_owned(), text(&event.issuer)),
+                ("taken".to_owned(), Value::Bool(taken)),
+                ("keys".to_owned(), keys),
+                ("mistake".to_owned(), mistake),
+                ("conflicts".to_owned(), conflicts),
+            ]),
+        );
+        if let (Some(notice), Some(words)) = (notice, event.warning()) {
+            notice(&words);
         }
     }
 }

@@ -6,11 +6,24 @@ use std::{fs, io};
 use super::Exit;
 use super::screen::{Format, Screen};
 use crate::config::{self, Mistake, Mistakes};
+use crate::message::is_id;
+use crate::policy::Trust;
+use crate::trust::ring;
 
 /// What `check` is asked.
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
 pub struct Arguments {
+    #[command(flatten)]
+    named: Named,
+    /// Also fetch the keys of issuers that publish them at a URL.
+    #[arg(long)]
+    fetch: bool,
+}
+
+/// Which policy, named one way or the other.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Named {
     /// The policy file.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
@@ -21,7 +34,7 @@ pub struct Arguments {
 
 /// Loads the policy as `run` would, and prints routes and effective values.
 pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
-    let Some(file) = arguments.file.as_ref().or(arguments.policy.as_ref()) else {
+    let Some(file) = arguments.named.file.as_ref().or(arguments.named.policy.as_ref()) else {
         return Ok(Exit::Usage);
     };
     match config::load(file) {
@@ -36,10 +49,36 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
                 }
             }
             warn(file, &config.warnings, screen)?;
-            Ok(Exit::Fine)
+            keys(&config.policy.trust, arguments.fetch, screen)
         }
         Err(mistakes) => refuse(&mistakes, screen),
     }
+}
+
+/// Looks at the keys of every issuer, and says what is wrong with them: files always, URLs when it is asked to.
+fn keys(trust: &Trust, fetch: bool, screen: &mut Screen) -> io::Result<Exit> {
+    if trust.issuers.is_empty() {
+        return Ok(Exit::Fine);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut exit = Exit::Fine;
+    for found in runtime.block_on(ring::survey(trust, fetch)) {
+        let whose = format!("issuer `{}`, keys of {}", found.issuer, found.source);
+        for remark in &found.remarks {
+            screen.trouble(&format!("warning: {whose}: not used: {remark}"))?;
+        }
+        for (other, kid) in &found.conflicts {
+            let kid = if is_id(kid) { kid } else { "(not an id)" };
+            screen.trouble(&format!(
+                "warning: {whose}: not used: `kid` {kid} is in the set of the issuer `{other}` before it"
+            ))?;
+        }
+        if let Err(trouble) = &found.keys {
+            screen.trouble(&format!("error: {whose}: {trouble}; {}", trouble.advice()))?;
+            exit = Exit::CouldNotRun;
+        }
+    }
+    Ok(exit)
 }
 
 /// Prints what is allowed and should not be overlooked.

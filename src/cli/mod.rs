@@ -19,6 +19,7 @@ mod schema;
 mod screen;
 mod seal;
 mod validate;
+mod verify;
 
 use std::process::ExitCode;
 

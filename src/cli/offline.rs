@@ -10,10 +10,12 @@ use jiff::Timestamp;
 use super::Exit;
 use super::report::Report;
 use super::screen::Screen;
+use super::verify::Keys;
+use crate::clock::Clock;
 use crate::config;
 use crate::contract::{Finding, Rule, Stage};
 use crate::decide::{self, Heard, Refusal};
-use crate::facts::{Fact, Facts};
+use crate::facts::{Fact, Facts, Proof};
 use crate::message::envelope::{Envelope, Form, Message};
 use crate::message::is_id;
 use crate::message::json::Bounds;
@@ -36,6 +38,9 @@ pub struct Means {
     /// Judge freshness as of this time (RFC 3339).
     #[arg(long, value_name = "TIME")]
     at: Option<Timestamp>,
+    /// Verify the signature that stands in the message by the keys of this JWK Set.
+    #[arg(long, value_name = "JWKS")]
+    keys: Option<PathBuf>,
 }
 
 /// A policy and its routes to judge messages by, without a gate around it.
@@ -44,6 +49,7 @@ pub struct Bench {
     /// Whether the policy is the operator's, so that what it declares counts.
     declared: bool,
     at: Option<Timestamp>,
+    keys: Option<Keys>,
     first: Taker,
     others: Vec<Taker>,
 }
@@ -83,6 +89,7 @@ impl Means {
             policy,
             route: None,
             at: None,
+            keys: None,
         }
     }
 }
@@ -108,6 +115,13 @@ impl Bench {
                 }
             },
         };
+        let keys = match means.keys.as_ref().map(|file| Keys::read(file, &policy)).transpose() {
+            Ok(keys) => keys,
+            Err(error) => {
+                screen.trouble(&format!("error: {error}"))?;
+                return Ok(Err(Exit::CouldNotRun));
+            }
+        };
         let mut takers: Vec<Taker> = policy.routes.iter().filter_map(Taker::new).collect();
         if let Some(name) = &means.route {
             let names: Vec<String> = takers.iter().map(|taker| taker.route.name.clone()).collect();
@@ -129,6 +143,7 @@ impl Bench {
             policy,
             declared: means.policy.is_some(),
             at: means.at,
+            keys,
             first,
             others: takers.collect(),
         }))
@@ -153,8 +168,12 @@ impl Bench {
     }
 
     fn judge_message(&self, message: &Message<'_>) -> Judged {
-        let facts = Facts::at(self.at.map_or(Fact::Unavailable, Fact::Known));
         let taker = self.taker(message);
+        let proof = self.prove(message, taker);
+        let facts = Facts {
+            proof: proof.as_ref().map_or(Fact::Unavailable, Fact::Known),
+            ..Facts::at(self.at.map_or(Fact::Unavailable, Fact::Known))
+        };
         let input = Input {
             policy: &self.policy,
             route: &taker.route,
@@ -172,6 +191,13 @@ impl Bench {
             heard,
             refusal,
         }
+    }
+
+    /// What comes of the signature, when there are keys to verify it by; keys are good or not at the time of judging.
+    fn prove(&self, message: &Message<'_>, taker: &Taker) -> Option<Proof> {
+        let now = self.at.unwrap_or_else(|| Clock::system().now());
+        let keys = self.keys.as_ref()?;
+        keys.prove(message, &self.policy, &taker.route, now, self.declared)
     }
 
     /// The route that takes the message's envelope and profile, else the first that takes its envelope, which will say
@@ -202,12 +228,16 @@ impl Bench {
             Stage::Schema => rule != Rule::IdempotencyDisagree && rule != Rule::IdempotencyMalformed,
             // Without a policy the checksum is `declared`: only a digest that does not match refuses.
             Stage::Integrity => self.declared || rule == Rule::IntegrityMismatch,
-            // The time of a delivery envelope is in its signature, which is not judged here.
-            Stage::Freshness => self.at.is_some() && rule != Rule::ClockUnsteady && envelope == Envelope::Canonical,
+            Stage::Signature => self.keys.is_some(),
+            // The time of a delivery envelope is in its signature; clock and fence are those of a gate.
+            Stage::Freshness => {
+                let is_told = envelope == Envelope::Canonical || self.keys.is_some();
+                let is_live = matches!(rule, Rule::ClockUnsteady | Rule::FreshnessFence);
+                self.at.is_some() && is_told && !is_live
+            }
             Stage::Route
             | Stage::Limits
             | Stage::Credentials
-            | Stage::Signature
             | Stage::Authority
             | Stage::Replay
             | Stage::Guards
@@ -227,10 +257,12 @@ impl Bench {
             text: text.to_owned(),
         };
         let proof = match input.message.text(&["integrity", "checksum"]) {
-            None if input.message.envelope() == Envelope::Delivery => Some(of(
-                Rule::SignatureAbsent,
-                "the signature is not judged here, and without it no gate lets the message through",
-            )),
+            None if input.message.envelope() == Envelope::Delivery => self.keys.is_none().then(|| {
+                of(
+                    Rule::SignatureAbsent,
+                    "the signature is not judged without `--keys`, and without it no gate lets the message through",
+                )
+            }),
             None => Some(of(
                 Rule::IntegrityAbsent,
                 "there is no checksum; accepted because integrity is `declared`",

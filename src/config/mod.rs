@@ -16,7 +16,9 @@ mod watch;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-pub use describe::{Effective, EffectiveRoute, Limit, Profile, TlsFiles, describe};
+pub use describe::{
+    Effective, EffectiveProofs, EffectiveRoute, EffectiveTrust, Limit, Named, Profile, TlsFiles, describe,
+};
 pub use mistake::{Mistake, Mistakes, render_warnings};
 pub use watch::{Reloader, Watcher};
 

@@ -264,70 +264,27 @@ impl Rule {
                 Told::Header("idempotency")
             }
             Self::IntegrityAbsent | Self::IntegrityPlaceholder | Self::IntegrityMismatch => Told::Header("integrity"),
-            Self::SignatureAbsent | Self::SignatureMalformed | Self::SignatureDisagree | Self::SignatureKeyUnknown => {
-                Told::Header("signature")
-            }
-            Self::SignatureHeader => here(
-                "The protected header has `alg`, `kid` and `typ`, and nothing that this contract does not name.",
-                "A signature must not bring its own key, or its own rules.",
-                "A header with `jwk`.",
-            ),
-            Self::SignatureAlgorithm => here(
-                "`alg` is one that the policy takes and fits the key.",
-                "The sender does not choose how weak a proof may be.",
-                "`\"alg\": \"none\"`.",
-            ),
-            Self::KeysUnavailable => here(
-                "The key set that a signature needs could be read recently.",
-                "Not knowing is not a yes, and not a no either.",
-                "A key set that was never loaded.",
-            ),
-            Self::SignatureWrongAudience => here(
-                "`aud`, when present, is this route or this agent.",
-                "A message for another place must not be delivered here first.",
-                "`aud` of another agent.",
-            ),
-            Self::SignatureWrong => here(
-                "The signature verifies over the canonical bytes.",
-                "Who signed has to have signed this.",
-                "A message changed after it was signed.",
-            ),
-            Self::AuthoritySender => here(
-                "The proven principal may speak for the sender that the message names.",
-                "A sender is a claim until a key stands behind it.",
-                "A good signature of one tenant under the sender of another.",
-            ),
-            Self::AuthorityRelay => here(
-                "Who presents a message signed it, or is a declared relay of who did.",
-                "A captured message must not be brought by anybody.",
-                "A token of an agent that relays for nobody.",
-            ),
-            Self::AuthorityRoute => here(
-                "The proven principal may use this route.",
-                "Being known is not being allowed.",
-                "An observer that posts.",
-            ),
-            Self::AuthorityTenant => here(
-                "What the message says about tenant, project and scope is what the policy says about the principal.",
-                "A message cannot widen its own authority.",
-                "`source.project` of another project.",
-            ),
+            Self::SignatureAbsent
+            | Self::SignatureMalformed
+            | Self::SignatureDisagree
+            | Self::SignatureHeader
+            | Self::SignatureAlgorithm
+            | Self::SignatureKeyUnknown
+            | Self::KeysUnavailable
+            | Self::SignatureWrongAudience
+            | Self::SignatureWrong => Told::Header("signature"),
+            Self::AuthoritySender => Told::Header("authority/sender"),
+            Self::AuthorityRelay => Told::Header("authority/relay"),
+            Self::AuthorityRoute => Told::Header("authority/route"),
+            Self::AuthorityTenant => Told::Header("authority/tenant"),
             Self::TrustChannelMismatch => Told::Header("channel"),
-            Self::TrustPrincipalMismatch => here(
-                "`trust.principal` is an alias of the proven principal.",
-                "A record must not name somebody else.",
-                "Another principal's URL.",
-            ),
+            Self::TrustPrincipalMismatch => Told::Header("authority/principal"),
             Self::ClockUnsteady
             | Self::FreshnessExpired
             | Self::FreshnessTooOld
             | Self::FreshnessFuture
+            | Self::FreshnessFence
             | Self::FreshnessLifetime => Told::Header("freshness"),
-            Self::FreshnessFence => here(
-                "The message was issued after the gateway could remember what it admitted.",
-                "A memory that was lost must not open a window for replay.",
-                "A message issued before a restart.",
-            ),
             Self::SecretsBody => here(
                 "No text of the body has the shape of a secret.",
                 "What one agent tells another is kept and told again.",

@@ -88,9 +88,12 @@ fn verdict(input: &Input<'_>, refusal: Option<Refusal>) -> Verdict {
 }
 
 /// Stages 5 to 15 for a route without an envelope: only what needs no message is judged (contract §1, "legacy route").
-pub fn decide_plain(route: &Route, facts: &Facts<'_>) -> Verdict {
+pub fn decide_plain(policy: &Policy, route: &Route, facts: &Facts<'_>) -> Verdict {
     let mut findings = Vec::new();
     rules::idempotency::check_plain(route, facts, &mut findings);
+    if findings.is_empty() {
+        rules::authority::route::check_plain(policy, route, facts, &mut findings);
+    }
     let refusal = settle(findings, false);
     match (route.mode, refusal) {
         (Mode::Enforce, None) => Verdict::allow(),

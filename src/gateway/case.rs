@@ -1,5 +1,6 @@
 //! One request from its first byte to its record: what is known of it so far, and how it is closed.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,8 @@ pub struct Case {
     pub policy: Arc<Policy>,
     /// Verdict id.
     pub id: Uuid,
+    /// Who sent it; a proxy in front is one peer.
+    pub peer: IpAddr,
     /// The bytes that were judged, once they are read.
     pub bytes: Bytes,
     /// The form that their media type announces.
@@ -95,7 +98,7 @@ pub enum Place {
 
 impl Case {
     /// Opens the one record of a request.
-    pub fn open(gate: &Arc<Gate>) -> Self {
+    pub fn open(gate: &Arc<Gate>, peer: IpAddr) -> Self {
         let id = gate.clock.id();
         let policy = gate.policy.current();
         let mut entry = Entry::open(&gate.sink, id, gate.clock.now());
@@ -106,6 +109,7 @@ impl Case {
             gate: Arc::clone(gate),
             policy,
             id,
+            peer,
             bytes: Bytes::new(),
             form: Form::Keyed,
             asks_revision: false,

@@ -1,6 +1,7 @@
 //! One connection: TLS, which HTTP it speaks, its requests, its end (contract §14, §17).
 
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
@@ -46,9 +47,23 @@ type Answered = Pin<Box<dyn Future<Output = Result<Response<AnswerBody>, Left>> 
 #[error("the client left")]
 struct Left;
 
-/// Serves one connection to its end. `stop` turns true when the gate drains.
-pub async fn serve(gate: Arc<Gate>, stream: TcpStream, tls: Option<TlsAcceptor>, stop: watch::Receiver<bool>) {
+/// Whose requests are answered.
+#[derive(Clone)]
+struct Served {
+    gate: Arc<Gate>,
+    peer: IpAddr,
+}
+
+/// Serves one connection of this peer to its end. `stop` turns true when the gate drains.
+pub async fn serve(
+    gate: Arc<Gate>,
+    stream: TcpStream,
+    peer: IpAddr,
+    tls: Option<TlsAcceptor>,
+    stop: watch::Receiver<bool>,
+) {
     let policy = gate.policy.current();
+    let served = Served { gate, peer };
     let patience = Patience {
         idle: policy.deadlines.idle,
         head: policy.deadlines.head,
@@ -67,13 +82,18 @@ pub async fn serve(gate: Arc<Gate>, stream: TcpStream, tls: Option<TlsAcceptor>,
         }
     };
     if is_h2 {
-        return serve_http2(&gate, socket, BytesMut::new(), patience, limits, stop).await;
+        return serve_http2(&served, socket, BytesMut::new(), patience, limits, stop).await;
     }
     match sniff(socket, patience, stop.clone()).await {
-        Sniffed::Http1(socket, ahead) => serve_http1(&gate, socket, ahead, patience, limits, stop).await,
-        Sniffed::Http2(socket, ahead) => serve_http2(&gate, socket, ahead, patience, limits, stop).await,
+        Sniffed::Http1(socket, ahead) => serve_http1(&served, socket, ahead, patience, limits, stop).await,
+        Sniffed::Http2(socket, ahead) => serve_http2(&served, socket, ahead, patience, limits, stop).await,
         Sniffed::TooSlow(socket, ahead) => {
-            let answer = refuse_head(&gate, Rule::HttpTimeout, "expected a whole head in time");
+            let answer = refuse_head(
+                &served.gate,
+                served.peer,
+                Rule::HttpTimeout,
+                "expected a whole head in time",
+            );
             let wire = Wire::new(socket, ahead, Arc::default(), patience, true, 0);
             wire.close(Some(raw(&answer)), true, DRAIN).await;
         }
@@ -117,7 +137,7 @@ async fn sniff(mut socket: Socket, patience: Patience, mut stop: watch::Receiver
 }
 
 async fn serve_http1(
-    gate: &Arc<Gate>,
+    served: &Served,
     socket: Socket,
     ahead: BytesMut,
     patience: Patience,
@@ -135,7 +155,7 @@ async fn serve_http1(
         .max_header_size(head_max)
         .max_buf_size(head_max.max(BUFFER_MIN))
         .half_close(false)
-        .serve_connection(TokioIo::new(wire), service(gate, &pulse));
+        .serve_connection(TokioIo::new(wire), service(served, &pulse));
     let mut stopping = false;
     let ended = loop {
         tokio::select! {
@@ -150,35 +170,28 @@ async fn serve_http1(
         }
     };
     let wire = connection.into_parts().io.into_inner();
-    let answer = ended.err().and_then(|error| unread_head(gate, &wire, &error));
+    let answer = ended.err().and_then(|error| unread_head(served, &wire, &error));
     let drain = answer.is_some() || pulse.is_unread();
     wire.close(answer.as_ref().map(raw), drain, DRAIN).await;
 }
 
 /// The record of a head that became no request, and its answer when the client still listens.
-fn unread_head(gate: &Arc<Gate>, wire: &Wire, error: &hyper::Error) -> Option<Response<Bytes>> {
+fn unread_head(served: &Served, wire: &Wire, error: &hyper::Error) -> Option<Response<Bytes>> {
+    let refused = |rule, detail| refuse_head(&served.gate, served.peer, rule, detail);
     match (wire.kept_back(), wire.expired()) {
-        (Some(414), _) => Some(refuse_head(gate, Rule::HttpTargetLength, "expected a shorter target")),
-        (Some(431), _) => Some(refuse_head(
-            gate,
-            Rule::HttpHeaderSize,
-            "expected fewer or shorter header fields",
-        )),
-        (Some(_), _) => Some(refuse_head(
-            gate,
-            Rule::HttpFraming,
-            "expected a head of RFC 9112 syntax",
-        )),
-        (None, Some(Waiting::Head)) => Some(refuse_head(gate, Rule::HttpTimeout, "expected a whole head in time")),
+        (Some(414), _) => Some(refused(Rule::HttpTargetLength, "expected a shorter target")),
+        (Some(431), _) => Some(refused(Rule::HttpHeaderSize, "expected fewer or shorter header fields")),
+        (Some(_), _) => Some(refused(Rule::HttpFraming, "expected a head of RFC 9112 syntax")),
+        (None, Some(Waiting::Head)) => Some(refused(Rule::HttpTimeout, "expected a whole head in time")),
         (None, Some(Waiting::Idle | Waiting::Write | Waiting::Story)) => None,
         (None, None) if error.is_parse() => {
             // The answer of a request before it was still on its way, so hyper's own went with it.
-            let _sent = refuse_head(gate, Rule::HttpFraming, "expected a head of RFC 9112 syntax");
+            let _sent = refused(Rule::HttpFraming, "expected a head of RFC 9112 syntax");
             None
         }
         (None, None) => {
             if wire.has_half_a_head() {
-                abandon(gate);
+                abandon(&served.gate, served.peer);
             }
             None
         }
@@ -186,7 +199,7 @@ fn unread_head(gate: &Arc<Gate>, wire: &Wire, error: &hyper::Error) -> Option<Re
 }
 
 async fn serve_http2(
-    gate: &Arc<Gate>,
+    served: &Served,
     socket: Socket,
     ahead: BytesMut,
     patience: Patience,
@@ -206,7 +219,7 @@ async fn serve_http2(
             .max_local_error_reset_streams(RESETS)
             .keep_alive_interval(patience.idle)
             .keep_alive_timeout(patience.head)
-            .serve_connection(TokioIo::new(wire), service(gate, &pulse))
+            .serve_connection(TokioIo::new(wire), service(served, &pulse))
     );
     let mut idle = pin!(sleep(patience.idle));
     let mut begun = pulse.begun();
@@ -241,19 +254,19 @@ async fn serve_http2(
 
 /// The service of one connection: each request is open in the pulse until its answer is sent.
 fn service(
-    gate: &Arc<Gate>,
+    served: &Served,
     pulse: &Arc<Pulse>,
 ) -> impl Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Left, Future = Answered> + Unpin + Send + use<>
 {
-    let (gate, pulse) = (Arc::clone(gate), Arc::clone(pulse));
+    let (served, pulse) = (served.clone(), Arc::clone(pulse));
     service_fn(move |mut request: Request<Incoming>| -> Answered {
         let open = pulse.begin();
         if let Some(head) = pulse.take_head() {
             request.extensions_mut().insert(head);
         }
-        let (gate, pulse) = (Arc::clone(&gate), Arc::clone(&pulse));
+        let (served, pulse) = (served.clone(), Arc::clone(&pulse));
         Box::pin(async move {
-            let handled = handle(&gate, request).await.ok_or(Left)?;
+            let handled = handle(&served.gate, served.peer, request).await.ok_or(Left)?;
             if handled.unread {
                 pulse.leave_unread();
             }

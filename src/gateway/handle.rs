@@ -1,5 +1,6 @@
 //! The story of one request, read from top to bottom. Every `?` ends it with a typed refusal.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -29,8 +30,8 @@ pub struct Handled {
 }
 
 /// Answers one request and leaves its one record, whatever happens; `None` when the client left.
-pub async fn handle(gate: &Arc<Gate>, request: Request<Incoming>) -> Option<Handled> {
-    let mut case = Case::open(gate);
+pub async fn handle(gate: &Arc<Gate>, peer: IpAddr, request: Request<Incoming>) -> Option<Handled> {
+    let mut case = Case::open(gate, peer);
     let ending = guarded(story(&mut case, request)).await;
     case.settle(&ending);
     let unread = case.is_unread();
@@ -39,13 +40,13 @@ pub async fn handle(gate: &Arc<Gate>, request: Request<Incoming>) -> Option<Hand
 }
 
 /// Answers a head that HTTP itself could not read.
-pub fn refuse_head(gate: &Arc<Gate>, rule: Rule, detail: &'static str) -> Response<Bytes> {
-    Case::open(gate).refuse(&Refusal::new(Finding::new(rule, detail)))
+pub fn refuse_head(gate: &Arc<Gate>, peer: IpAddr, rule: Rule, detail: &'static str) -> Response<Bytes> {
+    Case::open(gate, peer).refuse(&Refusal::new(Finding::new(rule, detail)))
 }
 
 /// Records a request that ended inside its head.
-pub fn abandon(gate: &Arc<Gate>) {
-    drop(Case::open(gate));
+pub fn abandon(gate: &Arc<Gate>, peer: IpAddr) {
+    drop(Case::open(gate, peer));
 }
 
 async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<AnswerBody>, Stop> {
@@ -73,10 +74,10 @@ async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<A
     let bytes = read(body, &route, case).await?;
     case.has_read(bytes);
 
-    // Stages 3 to 15: the message, the facts, the verdict.
+    // Stages 3 to 15: the message, the facts, its signature, the verdict.
     let gate = Arc::clone(&case.gate);
     let facts = gather::facts(&gate, &head.headers, &case.policy);
-    let judged = judge(case, &route, &facts)?;
+    let judged = judge(case, &route, head.uri.path(), &facts).await?;
     gate.ledger()?;
 
     // Stage 16: the permit and the very bytes that were judged.
@@ -130,6 +131,7 @@ fn outgoing(case: &Case, head: &Parts, route: &Route, judged: &Judged) -> Outgoi
         verdict: answer::verdict_field(case.id, case.passing()),
         profile: judged.profile.as_deref(),
         digest: judged.digest.as_deref(),
+        proven: judged.proven.as_ref(),
         new_trace: clock.id().simple().to_string(),
         // The second half of a version 7 id is random.
         span: clock.id().simple().to_string().chars().skip(16).collect(),

@@ -2,6 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use super::proven::Proven;
 use super::trace;
 use crate::policy::{Policy, Route};
 
@@ -21,14 +22,7 @@ const OWN_CONNECTION: &[&str] = &[
 ];
 
 /// Fields by which a proxy speaks for a client; a client that sends them speaks for itself.
-const REMOVED: &[&str] = &[
-    "forwarded",
-    "x-real-ip",
-    "x-original-url",
-    "x-rewrite-url",
-    "baggage",
-    "uai-capability-revision",
-];
+const REMOVED: &[&str] = &["forwarded", "x-real-ip", "x-original-url", "x-rewrite-url", "baggage"];
 
 /// Fields that prove somebody to the gateway, beside `proxy-*`; passed on only where the route names them.
 const CONSUMED: &[&str] = &["authorization", "dpop", "cookie"];
@@ -45,6 +39,8 @@ pub struct Own<'a> {
     pub profile: Option<&'a str>,
     /// The message's digest, once stage 8 passed.
     pub digest: Option<&'a str>,
+    /// Whose authority it has, once stage 10 passed.
+    pub proven: Option<&'a Proven>,
     /// Trace id for a trace that begins here: 32 lowercase hex digits.
     pub new_trace: String,
     /// The gateway's span: 16 lowercase hex digits.
@@ -78,6 +74,23 @@ pub fn forwarded(received: &HeaderMap, route: &Route, policy: &Policy, own: &Own
         fields.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/uai+json"));
     }
     fields.insert("uai-verdict", own.verdict.clone());
+    let part = |part: Option<&String>| part.map(|text| quoted(text));
+    let proven = own.proven;
+    put(
+        &mut fields,
+        "uai-principal",
+        part(proven.map(|proven| &proven.principal)),
+    );
+    put(
+        &mut fields,
+        "uai-tenant",
+        part(proven.and_then(|proven| proven.tenant.as_ref())),
+    );
+    put(
+        &mut fields,
+        "uai-project",
+        part(proven.and_then(|proven| proven.project.as_ref())),
+    );
     put(&mut fields, "uai-profile", own.profile.map(quoted));
     put(&mut fields, "uai-message-digest", own.digest.map(quoted));
     fields
@@ -170,6 +183,7 @@ pub fn quoted(text: &str) -> String {
 
 fn is_removed(name: &str, policy: &Policy) -> bool {
     REMOVED.contains(&name)
+        || (name.starts_with("uai-") && name != "uai-signature")
         || name.starts_with("x-forwarded-")
         || policy.removed_headers.iter().any(|removed| removed == name)
 }
@@ -202,6 +216,43 @@ mod tests {
     fn a_string_carries_any_text() {
         assert_eq!(quoted("a\"b\\c"), r#""a\"b\\c""#);
         assert_eq!(quoted("é\n"), "\"%C3%A9%0A\"");
+    }
+
+    #[test]
+    fn who_is_proven_is_told_last_and_only_then() {
+        crate::rules::testing::judged(
+            |_| {},
+            |input| {
+                let proven = Proven {
+                    principal: "anna".to_owned(),
+                    tenant: Some("Müller & \"Co\"".to_owned()),
+                    project: None,
+                };
+                let mut own = Own {
+                    verdict: HeaderValue::from_static("\"7\";verdict=allow"),
+                    profile: None,
+                    digest: None,
+                    proven: Some(&proven),
+                    new_trace: "0".repeat(32),
+                    span: "0".repeat(16),
+                    is_keyed_view: false,
+                };
+                // What stage 2b would not have let come here is not passed on either.
+                let received = HeaderMap::from_iter([(
+                    HeaderName::from_static("uai-principal"),
+                    HeaderValue::from_static("\"boss\""),
+                )]);
+                let fields = forwarded(&received, input.route, input.policy, &own);
+                assert_eq!(fields.get_all("uai-principal").iter().count(), 1);
+                assert_eq!(fields["uai-principal"], "\"anna\"");
+                assert_eq!(fields["uai-tenant"], "\"M%C3%BCller & \\\"Co\\\"\"");
+                assert!(!fields.contains_key("uai-project"));
+                own.proven = None;
+                let fields = forwarded(&received, input.route, input.policy, &own);
+                assert!(!fields.contains_key("uai-principal"));
+                assert!(!fields.contains_key("uai-tenant"));
+            },
+        );
     }
 
     #[test]

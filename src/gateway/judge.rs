@@ -5,9 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::case::Case;
+use super::proven::{self, Proven};
+use super::{prove, security};
 use crate::contract::Stage;
 use crate::decide::{self, Observed, Permit, Question, Refusal, Verdict};
-use crate::facts::{Fact, Facts};
+use crate::facts::{Fact, Facts, Proof};
 use crate::message::canonical::sha256_hex;
 use crate::message::envelope::{Envelope, Form, Message};
 use crate::message::is_id;
@@ -30,16 +32,20 @@ pub struct Judged {
     pub digest: Option<String>,
     /// The keyed form of a keyless message, where the route says that the backend gets that.
     pub keyed: Option<Bytes>,
+    /// Whose authority it has; nobody's, where stages 5 to 10 would refuse it.
+    pub proven: Option<Proven>,
 }
 
-/// Stages 3 to 15.
+/// Stages 3 to 15, of a request to this path.
 ///
 /// # Errors
 /// The refusal of the first stage that fails.
-pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged, Refusal> {
+pub async fn judge(case: &mut Case, route: &Route, path: &str, facts: &Facts<'_>) -> Result<Judged, Refusal> {
     let bytes = case.bytes.clone();
     let policy = std::sync::Arc::clone(&case.policy);
     case.subject().body_digest = Some(sha256_hex(&bytes));
+    proven::note(case.subject(), &policy, facts);
+    let mut proof = Fact::Absent;
     let (verdict, mut judged) = match &route.body {
         Body::Messages(declared) => {
             case.reach(Stage::Json);
@@ -57,13 +63,26 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
                     .map(str::to_owned);
             }
             case.reach(Stage::Addressing);
-            let verdict = decide::decide(&Input {
+            let input = Input {
                 policy: &policy,
                 route,
                 declared,
                 message: &message,
                 facts,
-            });
+            };
+            let verdict = match decide::screen(&input) {
+                Ok(screened) => {
+                    case.reach(Stage::Signature);
+                    proof = prove::proof(case, route, path, &message, facts).await;
+                    let facts = Facts {
+                        proof: by_reference(&proof),
+                        ..*facts
+                    };
+                    let facts = &facts;
+                    decide::conclude(&Input { facts, ..input }, screened)
+                }
+                Err(verdict) => verdict,
+            };
             (verdict, Unpermitted::of(&message, declared.backend_view))
         }
         Body::Legacy | Body::Read => {
@@ -71,9 +90,15 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
                 case.subject().idempotency_key = Some(key.to_owned());
             }
             case.reach(Stage::Schema);
-            (decide::decide_plain(route, facts), Unpermitted::default())
+            (decide::decide_plain(&policy, route, facts), Unpermitted::default())
         }
     };
+    let facts = &Facts {
+        proof: by_reference(&proof),
+        ..*facts
+    };
+    proven::note(case.subject(), &policy, facts);
+    let mut authority = Proven::of(&policy, facts);
     let permit = match verdict {
         Verdict::Allow(permit) => permit,
         Verdict::Observed(Observed { permit, would }) => {
@@ -85,10 +110,20 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
                 judged.profile = None;
                 judged.digest = None;
             }
+            if let Some(refusal) = &would {
+                security::note(case, refusal, &proof);
+            }
+            let is_judged = route.messages().is_some();
+            if would.as_ref().is_some_and(|refusal| unproven_by(refusal, is_judged)) {
+                authority = None;
+            }
             case.would = Some(would);
             permit
         }
-        Verdict::Refused(refusal) => return Err(refusal),
+        Verdict::Refused(refusal) => {
+            security::note(case, &refusal, &proof);
+            return Err(refusal);
+        }
     };
     case.decided();
     Ok(Judged {
@@ -98,7 +133,23 @@ pub fn judge(case: &mut Case, route: &Route, facts: &Facts<'_>) -> Result<Judged
         profile: judged.profile,
         digest: judged.digest,
         keyed: judged.keyed,
+        proven: authority,
     })
+}
+
+fn by_reference(proof: &Fact<Proof>) -> Fact<&Proof> {
+    match proof {
+        Fact::Known(proof) => Fact::Known(proof),
+        Fact::Absent => Fact::Absent,
+        Fact::Unavailable => Fact::Unavailable,
+    }
+}
+
+/// Whether what an enforcing route would have refused leaves it open whose authority the request has: of a message that
+/// fails before stage 9 the signature was not verified, and without an envelope there is none.
+fn unproven_by(refusal: &Refusal, is_message: bool) -> bool {
+    let stage = refusal.rule().stage();
+    stage == Stage::Authority || (is_message && stage < Stage::Authority)
 }
 
 /// What is taken from a message before it is known whether it may pass.

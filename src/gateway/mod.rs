@@ -15,8 +15,11 @@ mod guard;
 mod headers;
 mod intake;
 mod judge;
+mod prove;
+mod proven;
 mod pulse;
 mod reply;
+mod security;
 mod target;
 mod trace;
 mod wire;
@@ -35,7 +38,10 @@ use crate::policy::InForce;
 use crate::record::Sink;
 use crate::telemetry::Metrics;
 use crate::trust::own::{Own, Signed};
+use crate::trust::ring::KeyRing;
 use crate::upstream::Upstream;
+use prove::Verifier;
+use security::Security;
 
 /// The documents that the gate serves itself, before the routes of the policy.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +63,10 @@ pub struct Gate {
     pub sink: Sink,
     /// What is counted.
     pub metrics: Metrics,
+    /// What signatures are verified with.
+    verifier: Verifier,
+    /// Bounds security records.
+    security: Security,
     /// The way to the backend.
     upstream: Upstream,
     /// The documents that it serves itself.
@@ -71,27 +81,42 @@ pub struct Gate {
     in_flight: AtomicUsize,
 }
 
+/// What a gate is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// The policy in force.
+    pub policy: Arc<InForce>,
+    /// Time and ids.
+    pub clock: Clock,
+    /// Where records go.
+    pub sink: Sink,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// The keys of every issuer.
+    pub keys: KeyRing,
+    /// The documents that it serves itself.
+    pub pages: Pages,
+    /// Its own key.
+    pub own: Arc<Own>,
+    /// Refuse to forward while records cannot be written.
+    pub ledger_required: bool,
+}
+
 impl Gate {
     /// A gate with nothing in progress.
-    pub fn new(
-        policy: Arc<InForce>,
-        clock: Clock,
-        sink: Sink,
-        metrics: Metrics,
-        pages: Pages,
-        own: Arc<Own>,
-        ledger_required: bool,
-    ) -> Self {
+    pub fn new(parts: Parts) -> Self {
         Self {
-            steady: Steady::new(&clock),
-            policy,
-            clock,
-            sink,
-            metrics,
+            steady: Steady::new(&parts.clock),
+            verifier: Verifier::new(parts.keys, &parts.policy.current()),
+            policy: parts.policy,
+            clock: parts.clock,
+            sink: parts.sink,
+            metrics: parts.metrics,
+            security: Security::default(),
             upstream: Upstream::new(),
-            pages,
-            own,
-            ledger_required,
+            pages: parts.pages,
+            own: parts.own,
+            ledger_required: parts.ledger_required,
             in_flight: AtomicUsize::new(0),
         }
     }

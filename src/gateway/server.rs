@@ -1,6 +1,7 @@
 //! The gate's listener: accepts connections within their limit, and drains within its bound.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,14 +21,14 @@ const REST: Duration = Duration::from_millis(50);
 pub async fn serve(gate: Arc<Gate>, listener: TcpListener, tls: Option<TlsAcceptor>, mut stop: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
     while let Some(accepted) = next(&gate, &listener, &mut connections, &mut stop).await {
-        let Ok(stream) = accepted else {
+        let Ok((stream, peer)) = accepted else {
             sleep(REST).await;
             continue;
         };
         let (gate, tls, stop) = (Arc::clone(&gate), tls.clone(), stop.clone());
         connections.spawn(async move {
             let _counted = Counted::new(&gate);
-            connection::serve(Arc::clone(&gate), stream, tls, stop).await;
+            connection::serve(Arc::clone(&gate), stream, peer, tls, stop).await;
         });
     }
     drop(listener);
@@ -36,20 +37,22 @@ pub async fn serve(gate: Arc<Gate>, listener: TcpListener, tls: Option<TlsAccept
     connections.shutdown().await;
 }
 
-/// The next connection; `None` once the gate stops. Waits while the limit is reached, and buries those that ended.
+/// The next connection and who made it; `None` once the gate stops. Waits while the limit is reached, and buries those that ended.
 async fn next(
     gate: &Gate,
     listener: &TcpListener,
     connections: &mut JoinSet<()>,
     stop: &mut watch::Receiver<bool>,
-) -> Option<io::Result<TcpStream>> {
+) -> Option<io::Result<(TcpStream, IpAddr)>> {
     loop {
         let has_room = connections.len() < gate.policy.current().limits.connections;
         tokio::select! {
             biased;
             _ = stop.wait_for(|stop| *stop) => return None,
             _ = connections.join_next(), if !connections.is_empty() => {}
-            accepted = listener.accept(), if has_room => return Some(accepted.map(|(stream, _)| stream)),
+            accepted = listener.accept(), if has_room => {
+                return Some(accepted.map(|(stream, peer)| (stream, peer.ip().to_canonical())));
+            }
         }
     }
 }

@@ -73,11 +73,13 @@ pub(super) fn verdict(id: Uuid, time: Timestamp, subject: &Subject, end: &End<'_
         message_digest: subject.message_digest.as_deref(),
         body_digest: subject.body_digest.as_deref().unwrap_or(DIGEST_OF_NOTHING),
         sender: subject.sender.as_deref().filter(|id| is_id(id)),
-        presenter: UNPROVEN,
-        signer: UNPROVEN,
-        actor: UNPROVEN,
-        tenant: UNPROVEN,
-        project: UNPROVEN,
+        presenter: proven(subject.presenter.as_deref()),
+        signer: proven(subject.signer.as_deref()),
+        actor: proven(subject.actor.as_deref()),
+        tenant: proven(subject.tenant.as_deref()),
+        project: proven(subject.project.as_deref()),
+        parent: subject.parent.as_deref(),
+        branch_id: subject.branch_id.as_deref(),
         idempotency_key: key.as_deref(),
         reason: Reason::of(end.outcome, end.refusal),
         pointer: end
@@ -119,6 +121,10 @@ pub(super) fn event(kind: &str, time: Timestamp, mut fields: Map<String, Value>)
 /// What stands for a principal until one is proven.
 const UNPROVEN: &str = "unproven";
 
+fn proven(name: Option<&str>) -> &str {
+    name.unwrap_or(UNPROVEN)
+}
+
 /// SHA-256 of no bytes: the `body_digest` of a request of which no body was read.
 const DIGEST_OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -144,11 +150,15 @@ struct Verdict<'a> {
     body_digest: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     sender: Option<&'a str>,
-    presenter: &'static str,
-    signer: &'static str,
-    actor: &'static str,
-    tenant: &'static str,
-    project: &'static str,
+    presenter: &'a str,
+    signer: &'a str,
+    actor: &'a str,
+    tenant: &'a str,
+    project: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     idempotency_key: Option<&'a str>,
     #[serde(flatten)]
@@ -295,6 +305,13 @@ mod tests {
             message_digest: Some("d1".to_owned()),
             body_digest: Some("d2".to_owned()),
             sender: Some("agt_a".to_owned()),
+            presenter: Some("relay".to_owned()),
+            signer: Some("worker-7".to_owned()),
+            actor: Some("user-1".to_owned()),
+            tenant: Some("acme".to_owned()),
+            project: Some("north".to_owned()),
+            parent: Some("boss".to_owned()),
+            branch_id: Some("b1".to_owned()),
             idempotency_key: Some("key".to_owned()),
             policy_revision: Some("r1".to_owned()),
             schema_digest: Some("d3".to_owned()),
@@ -314,7 +331,7 @@ mod tests {
             ..closing(Outcome::Observed, 200)
         };
         let expected = format!(
-            r#"{START},"route":"inbox","mode":"observe","envelope":"canonical","profile":"uai.agent.ack.v1","message_id":"msg_1","message_digest":"d1","body_digest":"d2","sender":"agt_a",{UNPROVEN_ALL},"idempotency_key":"2c70e12b7a0646f9","verdict":"observed","status":200,"would":{{"verdict":"rejected","code":"ERR_SCHEMA_VIOLATION","rule":"identity.malformed","trigger":"provenance_mismatch"}},"decision_us":40,"backend_us":2000,"policy_revision":"r1","schema_digest":"d3","gateway_version":"{}","level":"L3","ladder":"uaix-executability-matrix"}}"#,
+            r#"{START},"route":"inbox","mode":"observe","envelope":"canonical","profile":"uai.agent.ack.v1","message_id":"msg_1","message_digest":"d1","body_digest":"d2","sender":"agt_a","presenter":"relay","signer":"worker-7","actor":"user-1","tenant":"acme","project":"north","parent":"boss","branch_id":"b1","idempotency_key":"2c70e12b7a0646f9","verdict":"observed","status":200,"would":{{"verdict":"rejected","code":"ERR_SCHEMA_VIOLATION","rule":"identity.malformed","trigger":"provenance_mismatch"}},"decision_us":40,"backend_us":2000,"policy_revision":"r1","schema_digest":"d3","gateway_version":"{}","level":"L3","ladder":"uaix-executability-matrix"}}"#,
             env!("CARGO_PKG_VERSION")
         );
         assert_eq!(text(&subject, &closing), expected + "\n");

@@ -36,6 +36,20 @@ pub struct Subject {
     pub body_digest: Option<String>,
     /// Sender; written only when it matches the id pattern.
     pub sender: Option<String>,
+    /// The principal that the transport proved; unset is written `unproven`, as in the four below.
+    pub presenter: Option<String>,
+    /// The principal whose key signed the message.
+    pub signer: Option<String>,
+    /// Who acts for the presenter: `act.sub` of its token.
+    pub actor: Option<String>,
+    /// Tenant of the signer, or of the presenter when nobody signed.
+    pub tenant: Option<String>,
+    /// Its project.
+    pub project: Option<String>,
+    /// The principal it was started by, when the policy says so.
+    pub parent: Option<String>,
+    /// The branch of work it belongs to, when the policy says so.
+    pub branch_id: Option<String>,
     /// Idempotency key; written as the first 16 hex digits of its SHA-256.
     pub idempotency_key: Option<String>,
     /// Policy revision that judged it.

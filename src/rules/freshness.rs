@@ -1,15 +1,17 @@
 //! `clock.unsteady`, `freshness.*`: a message is acted on only near the time it was issued.
 //!
 //! # What it checks
-//! `issued_at` lies between now less the window and now plus the skew. `expires_at`, when there is one, lies in the
-//! future, after `issued_at`, and no further from it than `max_lifetime`. A clock that cannot be trusted refuses. The only time of a
-//! delivery envelope is its signature's `iat`, and no signature is verified here, so it is never fresh.
+//! `issued_at` lies between now less the window and now plus the skew; of a delivery envelope, whose only time it is,
+//! the `iat` of its signature. The `iat` of a signed canonical message lies there too. `expires_at`, when there is one,
+//! lies in the future, after `issued_at`, and no further from it than `max_lifetime`. Nothing was issued at or before the
+//! restart fence. A clock or a fence that cannot be trusted refuses.
 //!
 //! # Why
-//! A message that could be sent again for ever would be acted on for ever.
+//! A message that could be sent again for ever would be acted on for ever, and a memory that was lost must not open a
+//! window for replay.
 //!
 //! # Contract
-//! §8, "Freshness" and "Clock".
+//! §8, "Freshness", "Clock" and "Restart fence".
 //!
 //! # Outcome
 //! 503 ERR_STATE_UNAVAILABLE, 410 ERR_MESSAGE_EXPIRED, 422 ERR_REPLAY_WINDOW, 422 ERR_SCHEMA_VIOLATION, in this order.
@@ -19,7 +21,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Input, place};
+use super::authority::signed;
+use super::{Input, place, signature};
 use crate::contract::{Finding, Rule};
 use crate::facts::Fact;
 use crate::message::envelope::Envelope;
@@ -29,61 +32,98 @@ pub(super) const RULES: &[Rule] = &[
     Rule::FreshnessExpired,
     Rule::FreshnessTooOld,
     Rule::FreshnessFuture,
+    Rule::FreshnessFence,
     Rule::FreshnessLifetime,
 ];
 
 const ISSUED: &[&str] = &["provenance", "issued_at"];
 const EXPIRES: &[&str] = &["delivery", "expires_at"];
-const SIGNATURE: &[&str] = &["sender", "signature"];
 
 pub(super) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
     let now = match input.facts.now {
         Fact::Known(now) => now,
         Fact::Absent | Fact::Unavailable => {
-            findings.push(Finding::new(
-                Rule::ClockUnsteady,
-                "expected a clock that does not run backwards",
-            ));
+            let detail = "expected a clock that does not run backwards";
+            findings.push(Finding::new(Rule::ClockUnsteady, detail));
             return;
         }
     };
-    if input.message.envelope() == Envelope::Delivery {
-        let detail = "expected a verified signature whose `iat` tells the time";
-        findings.push(place::finding(input, Rule::FreshnessTooOld, SIGNATURE, detail));
-        return;
+    let fence = match input.facts.fence {
+        Fact::Known(fence) => Some(fence),
+        Fact::Absent => None,
+        Fact::Unavailable => {
+            let detail = "expected a restart fence that can be known";
+            findings.push(Finding::new(Rule::ClockUnsteady, detail));
+            return;
+        }
+    };
+    let at_issued = |rule, detail: &str| place::finding(input, rule, ISSUED, detail);
+    let at_signature = |rule, detail: &str| signature::finding(input, rule, detail);
+    let at: &dyn Fn(Rule, &str) -> Finding;
+    let signed_at = signed(input.facts).and_then(|signed| signed.issued_at);
+    let issued = match (input.message.envelope(), signed_at) {
+        (Envelope::Canonical, signed_at) => {
+            let issued = time(input, ISSUED).unwrap_or(Timestamp::MAX);
+            if let Some(signed_at) = signed_at {
+                window(input, now, signed_at, &at_signature, findings);
+            }
+            lifetime(input, now, issued, findings);
+            at = &at_issued;
+            issued
+        }
+        (Envelope::Delivery, Some(signed_at)) => {
+            at = &at_signature;
+            signed_at
+        }
+        (Envelope::Delivery, None) => {
+            let detail = "expected a verified signature whose `iat` tells the time";
+            findings.push(at_signature(Rule::FreshnessTooOld, detail));
+            return;
+        }
+    };
+    window(input, now, issued, at, findings);
+    if fence.is_some_and(|fence| issued <= fence) {
+        let detail = "expected a message issued after the gateway could remember what it admitted";
+        findings.push(at(Rule::FreshnessFence, detail));
     }
+}
+
+/// Too old, or in the future.
+fn window(
+    input: &Input<'_>,
+    now: Timestamp,
+    issued: Timestamp,
+    at: &dyn Fn(Rule, &str) -> Finding,
+    findings: &mut Vec<Finding>,
+) {
     let freshness = &input.policy.freshness;
-    let issued = time(input, ISSUED).unwrap_or(Timestamp::MAX);
-    let expires = time(input, EXPIRES);
-    let mut find = |rule, path, detail: String| findings.push(place::finding(input, rule, path, detail));
-    if expires.is_some_and(|expires| expires <= now) {
-        find(
-            Rule::FreshnessExpired,
-            EXPIRES,
-            "expected a time in the future".to_owned(),
-        );
-    }
-    if now.duration_since(issued) > signed(freshness.window) {
+    if now.duration_since(issued) > signed_duration(freshness.window) {
         let detail = format!("expected a time at most {} s ago", freshness.window.as_secs());
-        find(Rule::FreshnessTooOld, ISSUED, detail);
+        findings.push(at(Rule::FreshnessTooOld, &detail));
     }
-    if issued.duration_since(now) > signed(freshness.skew) {
+    if issued.duration_since(now) > signed_duration(freshness.skew) {
         let detail = format!("expected a time at most {} s ahead", freshness.skew.as_secs());
-        find(Rule::FreshnessFuture, ISSUED, detail);
+        findings.push(at(Rule::FreshnessFuture, &detail));
     }
-    let Some(lifetime) = expires.map(|expires| expires.duration_since(issued)) else {
+}
+
+/// What `expires_at` says.
+fn lifetime(input: &Input<'_>, now: Timestamp, issued: Timestamp, findings: &mut Vec<Finding>) {
+    let Some(expires) = time(input, EXPIRES) else {
         return;
     };
-    if lifetime <= SignedDuration::ZERO {
-        find(
-            Rule::FreshnessLifetime,
-            EXPIRES,
-            "expected a time after `issued_at`".to_owned(),
-        );
+    let mut find = |rule, detail: String| findings.push(place::finding(input, rule, EXPIRES, detail));
+    if expires <= now {
+        find(Rule::FreshnessExpired, "expected a time in the future".to_owned());
     }
-    if let Some(longest) = freshness.max_lifetime.filter(|longest| lifetime > signed(*longest)) {
+    let lifetime = expires.duration_since(issued);
+    if lifetime <= SignedDuration::ZERO {
+        find(Rule::FreshnessLifetime, "expected a time after `issued_at`".to_owned());
+    }
+    let longest = input.policy.freshness.max_lifetime;
+    if let Some(longest) = longest.filter(|longest| lifetime > signed_duration(*longest)) {
         let detail = format!("expected a time at most {} s after `issued_at`", longest.as_secs());
-        find(Rule::FreshnessLifetime, EXPIRES, detail);
+        find(Rule::FreshnessLifetime, detail);
     }
 }
 
@@ -97,13 +137,13 @@ fn time(input: &Input<'_>, path: &[&str]) -> Option<Timestamp> {
 }
 
 /// A duration of the policy; one beyond what can be computed with counts as the longest.
-fn signed(duration: std::time::Duration) -> SignedDuration {
+fn signed_duration(duration: std::time::Duration) -> SignedDuration {
     SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Case, Row, delivery, rules_found};
+    use super::super::testing::{Case, Row, delivery, rules_found, signed_by};
     use super::*;
     use std::time::Duration;
 
@@ -137,12 +177,13 @@ mod tests {
         let now: Timestamp = "2026-05-31T18:00:00Z".parse().unwrap();
         for (name, issued, expires, expected) in table {
             let at = |seconds: i64| format!("\"{}\"", now + SignedDuration::from_secs(seconds));
-            let found = rules_found(check, |case: &mut Case| {
+            let mut found = rules_found(check, |case: &mut Case| {
                 case.facts.now = Fact::Known(now);
                 case.policy.freshness.max_lifetime = Some(Duration::from_secs(3_600));
                 case.set("/provenance/issued_at", &at(*issued));
                 case.set("/delivery/expires_at", &expires.map_or("null".to_owned(), at));
             });
+            found.sort();
             assert_eq!(found, *expected, "{name}");
         }
     }
@@ -178,13 +219,74 @@ mod tests {
                 &[Rule::FreshnessTooOld],
             ),
             (
+                "a delivery, signed half a minute ago",
+                |case| {
+                    delivery(case);
+                    signed_by(case, None);
+                },
+                &[],
+            ),
+            (
+                "a delivery, signed too long ago",
+                |case| {
+                    delivery(case);
+                    signed_by(case, None);
+                    case.facts.now = Fact::Known("2026-05-31T18:05:31Z".parse().unwrap());
+                },
+                &[Rule::FreshnessTooOld],
+            ),
+            (
+                "a delivery, signed in the future",
+                |case| {
+                    delivery(case);
+                    signed_by(case, None);
+                    case.facts.now = Fact::Known("2026-05-31T17:59:59Z".parse().unwrap());
+                },
+                &[Rule::FreshnessFuture],
+            ),
+            (
+                "issued now, and signed long ago",
+                |case| {
+                    signed_by(case, None);
+                    case.set("/provenance/issued_at", "\"2026-05-31T18:06:00Z\"");
+                    case.facts.now = Fact::Known("2026-05-31T18:06:00Z".parse().unwrap());
+                },
+                &[Rule::FreshnessTooOld],
+            ),
+            (
+                "issued after the fence",
+                |case| case.facts.fence = Fact::Known("2026-05-31T17:59:59Z".parse().unwrap()),
+                &[],
+            ),
+            (
+                "issued at the fence",
+                |case| case.facts.fence = Fact::Known("2026-05-31T18:00:00Z".parse().unwrap()),
+                &[Rule::FreshnessFence],
+            ),
+            (
+                "a delivery, signed at the fence",
+                |case| {
+                    delivery(case);
+                    signed_by(case, None);
+                    case.facts.fence = Fact::Known("2026-05-31T18:00:30Z".parse().unwrap());
+                },
+                &[Rule::FreshnessFence],
+            ),
+            (
+                "a fence that cannot be known",
+                |case| case.facts.fence = Fact::Unavailable,
+                &[Rule::ClockUnsteady],
+            ),
+            (
                 "an endless window",
                 |case| case.policy.freshness.window = Duration::MAX,
                 &[],
             ),
         ];
         for (name, change, expected) in table {
-            assert_eq!(rules_found(check, *change), *expected, "{name}");
+            let mut found = rules_found(check, *change);
+            found.sort();
+            assert_eq!(found, *expected, "{name}");
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod action;
 pub mod addressing;
+pub mod authority;
 mod blocker;
 mod channel;
 mod claims;
@@ -30,7 +31,7 @@ mod report;
 mod response;
 mod revision;
 mod schema;
-mod signature;
+pub mod signature;
 mod statement;
 mod summary;
 #[cfg(test)]
@@ -95,7 +96,12 @@ pub const RULES: &[Entry] = &[
     // 9, signature
     entry(signature::RULES, signature::check),
     // 10, authority
+    entry(authority::sender::RULES, authority::sender::check),
+    entry(authority::relay::RULES, authority::relay::check),
+    entry(authority::route::RULES, authority::route::check),
+    entry(authority::tenant::RULES, authority::tenant::check),
     entry(channel::RULES, channel::check),
+    entry(authority::principal::RULES, authority::principal::check),
     // 11, freshness
     entry(freshness::RULES, freshness::check),
     // 12, semantics

@@ -1,18 +1,20 @@
 //! What the table tests of the rules share: the published final report, its policy and facts, ready to be changed.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::Input;
 use crate::contract::{Finding, Rule};
-use crate::facts::{Fact, Facts};
+use crate::facts::{Fact, Facts, Presenter, Proof, Signed};
 use crate::message::envelope::{Envelope, Message};
 use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Level, Limits, Messages, Mode,
-    PathPattern, Payload, Policy, Proofs, Rates, Replay, ReviewActions, Route, Trust, Vocabulary,
+    Agent, Algorithm, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Issuer, KeySource,
+    Level, Limits, Messages, Mode, PathPattern, Pattern, Payload, Policy, Principal, Proofs, Rates, Replay,
+    ReviewActions, Role, Route, Trust, Vocabulary,
 };
 
 pub(super) const REPORT: &str = include_str!("../../examples/final-report.keyed.json");
@@ -28,7 +30,78 @@ pub(crate) struct Case {
     pub(crate) message: Value,
     pub(crate) policy: Policy,
     pub(crate) declared: Messages,
+    pub(crate) proofs: Proofs,
     pub(crate) facts: Facts<'static>,
+}
+
+/// The transport proved this principal, by a token.
+pub(crate) fn presented(case: &mut Case, name: &str) {
+    case.facts.presenter = Fact::Known(Box::leak(Box::new(Presenter {
+        principal: name.into(),
+        by_certificate: false,
+        by_token: true,
+        by_dpop: false,
+        actor: None,
+    })));
+}
+
+/// The message is signed, half a minute before it is judged, by a key of the issuer `keys` that proves this principal.
+pub(crate) fn signed_by(case: &mut Case, name: Option<&str>) {
+    if case.message.pointer("/sender/signature").is_none() {
+        case.facts.signature = Fact::Known("eyJhbGciOiJFZERTQSJ9..c2ln");
+    }
+    case.facts.proof = Fact::Known(Box::leak(Box::new(Proof::Signed(Signed {
+        issuer: "keys".into(),
+        kid: "k1".into(),
+        issued_at: Some("2026-05-31T18:00:30Z".parse().unwrap()),
+        has_audience: false,
+        principal: name.map(Into::into),
+    }))));
+    case.policy.trust.issuers = vec![Issuer {
+        name: "keys".to_owned(),
+        keys: KeySource::File("/keys.json".into()),
+        algorithms: Algorithm::DEFAULT.to_vec(),
+        typ_optional: false,
+        senders: senders(),
+        token_issuer: None,
+        refresh: Duration::from_secs(300),
+        unknown_kid_cooldown: Duration::from_secs(30),
+        max_stale: Duration::from_secs(86_400),
+    }];
+}
+
+/// One of the principals that every case knows, `anna` and `bert`.
+pub(crate) fn principal<'c>(case: &'c mut Case, name: &str) -> &'c mut Principal {
+    let mut principals = case.policy.trust.principals.iter_mut();
+    principals.find(|principal| principal.name == name).unwrap()
+}
+
+fn a_principal(name: &str) -> Principal {
+    Principal {
+        name: name.to_owned(),
+        aliases: vec!["https://uaix.org".to_owned(), name.to_owned()],
+        credentials: Vec::new(),
+        role: Role::Worker,
+        tenant: Some("acme".to_owned()),
+        workspace: Some("north".to_owned()),
+        project: Some("uaix.org".to_owned()),
+        senders: senders(),
+        uai_identity: None,
+        routes: None,
+        relays: Vec::new(),
+        actors: Vec::new(),
+        scopes: vec!["notes:read".to_owned(), "notes:write".to_owned()],
+        parent: None,
+        branch_id: None,
+        rate: None,
+    }
+}
+
+fn senders() -> Vec<Pattern> {
+    vec![
+        Pattern::Prefix("agt_uaix.".to_owned()),
+        Pattern::Exact("urn:agent:one".to_owned()),
+    ]
 }
 
 /// Makes the case one of a delivery envelope, with a signature that is well formed, on a route that takes it.
@@ -67,6 +140,7 @@ impl Case {
                 operations: Vec::new(),
                 relaxed_base: false,
             },
+            proofs: Proofs::default(),
             facts: Facts::at(Fact::Known("2026-05-31T18:01:00Z".parse().unwrap())),
         }
     }
@@ -126,7 +200,10 @@ pub(crate) fn judged<T>(change: impl Fn(&mut Case), judge: impl FnOnce(&Input<'_
     let message = Message::open(text.as_bytes(), root).unwrap();
     judge(&Input {
         policy: &case.policy,
-        route: &route(case.declared.clone()),
+        route: &Route {
+            proofs: case.proofs.clone(),
+            ..route(case.declared.clone())
+        },
         declared: &case.declared,
         message: &message,
         facts: &case.facts,
@@ -149,7 +226,7 @@ pub(super) fn route(declared: Messages) -> Route {
         level: Level::L3,
         media_types: vec!["application/json".to_owned()],
         body_limit: 256 * 1024,
-        deadline: std::time::Duration::from_secs(30),
+        deadline: Duration::from_secs(30),
         idempotency_required: true,
         forward_headers: None,
         pass_credentials: Vec::new(),
@@ -183,7 +260,10 @@ fn policy() -> Policy {
         replay: Replay::default(),
         idempotency: Idempotency::default(),
         rates: Rates::default(),
-        trust: Trust::default(),
+        trust: Trust {
+            principals: vec![a_principal("anna"), a_principal("bert")],
+            ..Trust::default()
+        },
         vocabulary: Vocabulary::default(),
         removed_headers: Vec::new(),
         hold: Vec::new(),

@@ -32,6 +32,7 @@ struct Inner {
     policy_info: Family<PolicyLabels, Gauge>,
     policy_reload_failed: Gauge,
     records_lost: Counter<u64, AtomicU64>,
+    security_records_suppressed: Counter,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -60,6 +61,7 @@ impl Metrics {
         let policy_info = Family::default();
         let policy_reload_failed = Gauge::default();
         let records_lost = Counter::default();
+        let security_records_suppressed = Counter::default();
         registry.register("verdicts", "Requests by what was decided", verdicts.clone());
         registry.register(
             "decision_duration_seconds",
@@ -78,6 +80,11 @@ impl Metrics {
             "Records that could not be written",
             records_lost.clone(),
         );
+        registry.register(
+            "security_records_suppressed",
+            "Records of failed signatures left out, because their peer had enough of them",
+            security_records_suppressed.clone(),
+        );
         Self(Arc::new(Inner {
             registry,
             verdicts,
@@ -86,6 +93,7 @@ impl Metrics {
             policy_info,
             policy_reload_failed,
             records_lost,
+            security_records_suppressed,
         }))
     }
 
@@ -126,6 +134,11 @@ impl Metrics {
         self.0.connections.inc_by(change);
     }
 
+    /// One security record was left out.
+    pub fn security_record_suppressed(&self) {
+        self.0.security_records_suppressed.inc();
+    }
+
     /// OpenMetrics text; `lost_records` is read from the sink.
     pub fn text(&self, lost_records: u64) -> String {
         self.0.records_lost.inner().fetch_max(lost_records, Ordering::Relaxed);
@@ -156,6 +169,7 @@ mod tests {
         metrics.verdict(Outcome::Rejected, Some(Code::RouteUndeclared), None, None, decision);
         metrics.connections(3);
         metrics.connections(-1);
+        metrics.security_record_suppressed();
         metrics.policy("old", true);
         metrics.policy("new", true);
         metrics.policy("new", false);
@@ -169,6 +183,7 @@ mod tests {
             r#"portcullis_policy_info{revision="new"} 1"#,
             r#"portcullis_policy_reload_failed 1"#,
             r#"portcullis_records_lost_total 4"#,
+            r#"portcullis_security_records_suppressed_total 1"#,
             "# EOF",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");

@@ -6,5 +6,9 @@ pub mod keys;
 pub mod own;
 pub mod presented;
 pub mod remembered;
+pub mod ring;
 pub mod sign;
 pub mod tls;
+
+#[cfg(test)]
+pub(crate) mod testing;

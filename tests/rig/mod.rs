@@ -11,6 +11,8 @@
 )]
 
 pub mod backend;
+pub mod jwks;
+pub mod keys;
 
 use std::time::Duration;
 
@@ -60,6 +62,7 @@ pub struct Rig {
     pub running: Running,
     pub backend: Backend,
     pub sink: Sink,
+    pub clock: Clock,
 }
 
 impl Rig {
@@ -77,13 +80,21 @@ impl Rig {
     /// In front of this backend.
     pub async fn before(backend: Backend, settings: &str, routes: &str) -> Self {
         let sink = Sink::memory();
-        let running = run(&policy(&backend.url(), settings, routes), sink.clone()).await;
-        Self { running, backend, sink }
+        let clock = clock();
+        let text = policy(&backend.url(), settings, routes);
+        let running = run_at(&text, sink.clone(), clock.clone()).await;
+        Self {
+            running,
+            backend,
+            sink,
+            clock,
+        }
     }
 
     /// The usual gate again, with records that go elsewhere.
     pub async fn restart(&mut self, sink: Sink) {
-        self.running = run(&policy(&self.backend.url(), SETTINGS, ROUTES), sink.clone()).await;
+        let text = policy(&self.backend.url(), SETTINGS, ROUTES);
+        self.running = run_at(&text, sink.clone(), self.clock.clone()).await;
         self.sink = sink;
     }
 
@@ -101,12 +112,24 @@ impl Rig {
 
     /// The verdict records so far.
     pub fn records(&self) -> Vec<Value> {
+        self.events("verdict")
+    }
+
+    /// The records of one kind so far.
+    pub fn events(&self, kind: &str) -> Vec<Value> {
         self.sink
             .lines()
             .iter()
             .map(|line| serde_json::from_str(line).unwrap())
-            .filter(|record: &Value| record["kind"] == "verdict")
+            .filter(|record: &Value| record["kind"] == kind)
             .collect()
+    }
+
+    /// Moves the gate's clock.
+    pub fn pass(&self, seconds: i64) {
+        let now = self.clock.now();
+        self.clock
+            .set(jiff::Timestamp::from_second(now.as_second() + seconds).unwrap());
     }
 
     /// The one record, once it is there.
@@ -188,11 +211,16 @@ impl Answer {
 
 /// A gate with this policy.
 pub async fn run(text: &str, sink: Sink) -> Running {
+    run_at(text, sink, clock()).await
+}
+
+/// A gate with this policy and a clock that the test moves.
+pub async fn run_at(text: &str, sink: Sink, clock: Clock) -> Running {
     Running::start(Setup {
         config: config::from_text("test.yaml", text).unwrap_or_else(|mistakes| panic!("{:?}", mistakes.mistakes)),
         watched: None,
         sink,
-        clock: clock(),
+        clock,
     })
     .await
     .unwrap()

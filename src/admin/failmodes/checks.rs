@@ -237,23 +237,74 @@ pub const CHECKS: &[FailMode] = &[
         "header and envelope carry different signatures",
     ),
     cases(
+        Rule::SignatureHeader,
+        "signature",
+        "a header with a member too many, too few or of another type",
+    ),
+    cases(
+        Rule::SignatureAlgorithm,
+        "signature",
+        "an algorithm that the issuer or the key does not take",
+    ),
+    cases(
         Rule::SignatureKeyUnknown,
         "signature",
-        "any well-formed signature: this version knows no key",
+        "a key that no issuer has, or a policy without issuers",
+    ),
+    cases(
+        Rule::KeysUnavailable,
+        "keys",
+        "a signature that nothing could verify: its key set was never loaded or is too old",
+    ),
+    cases(
+        Rule::SignatureWrongAudience,
+        "signature",
+        "made for another place, or for none where the route requires one",
+    ),
+    cases(Rule::SignatureWrong, "signature", "a signature of something else"),
+    cases(
+        Rule::AuthoritySender,
+        "authority",
+        "a sender that the issuer of the key, the signer or the presenter does not speak for",
+    ),
+    cases(
+        Rule::AuthorityRelay,
+        "authority",
+        "a signed message that somebody else presents, who is no relay of its signer",
+    ),
+    cases(
+        Rule::AuthorityRoute,
+        "authority",
+        "a route that is not the principal's, an observer that writes, or nobody where somebody is needed",
+    ),
+    cases(
+        Rule::AuthorityTenant,
+        "authority",
+        "a tenant, workspace, project or scope that is not the principal's",
     ),
     cases(
         Rule::TrustChannelMismatch,
         "channel",
-        "a channel that this request did not come through",
+        "a channel or scheme that was not proven",
+    ),
+    cases(
+        Rule::TrustPrincipalMismatch,
+        "channel",
+        "another principal than the proven one",
     ),
     cases(
         Rule::ClockUnsteady,
         "clock",
-        "the wall clock runs backwards by more than the skew",
+        "the wall clock runs backwards by more than the skew, or the restart fence cannot be known",
     ),
     cases(Rule::FreshnessExpired, "freshness", "`expires_at` has passed"),
     cases(Rule::FreshnessTooOld, "freshness", "issued before the window"),
     cases(Rule::FreshnessFuture, "freshness", "issued in the future"),
+    cases(
+        Rule::FreshnessFence,
+        "freshness",
+        "issued at or before the restart fence",
+    ),
     cases(
         Rule::FreshnessLifetime,
         "freshness",

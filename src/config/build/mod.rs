@@ -1,6 +1,7 @@
 //! From what was typed to what it means. Every value that does not mean anything is reported, and then nothing is built.
 
 mod addresses;
+mod believable;
 mod headers;
 mod messages;
 mod route;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::route::Around;
-use super::{DAY, YEAR, addresses, duration, unique};
+use super::{DAY, YEAR, addresses, believable, duration, unique};
 use crate::config::check::{Report, did_you_mean};
 use crate::config::files::Gathered;
 use crate::config::raw::{self, Takes};
@@ -25,6 +25,7 @@ pub(super) fn believed(raw: &raw::Policy, gathered: &Gathered, report: &mut Repo
     });
     let life = duration(raw.max_token_life.as_ref(), "/max_token_life", DAY, report);
     names_once(raw, report);
+    believable::check(raw, report);
     if !raw.clients.is_empty() && raw.tls.is_none() {
         report.value(
             "/clients",

@@ -1,11 +1,14 @@
 //! The effective policy as `portcullis check` shows it: every value that is in force, also where the file says nothing.
 
 mod text;
+mod trust;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
+
+pub use trust::{EffectiveProofs, EffectiveTrust, Named};
 
 use super::Config;
 use crate::policy::{BackendView, Body, Integrity, Payload, Policy, Route, Vocabulary};
@@ -51,6 +54,8 @@ pub struct Effective {
     pub review_actions: ReviewActions,
     /// Headers removed beside those that always are.
     pub removed_headers: Vec<String>,
+    /// Whom the policy believes.
+    pub trust: EffectiveTrust,
     /// The registry, in file order.
     pub routes: Vec<EffectiveRoute>,
 }
@@ -120,6 +125,8 @@ pub struct EffectiveRoute {
     pub integrity: Option<&'static str>,
     /// Whether some profiles may leave out three members, on a route that takes messages.
     pub relax_base: Option<bool>,
+    /// What has to be proven.
+    pub proofs: EffectiveProofs,
     /// Whether an idempotency key is required.
     pub idempotency: bool,
     /// Body bound in bytes; absent for a read.
@@ -182,6 +189,7 @@ pub fn describe(config: &Config) -> Effective {
             credential: policy.review_actions.credential.clone(),
         },
         removed_headers: policy.removed_headers.clone(),
+        trust: trust::trust(&policy.trust),
         routes: policy.routes.iter().map(|one| route(one, policy)).collect(),
     }
 }
@@ -228,6 +236,7 @@ fn route(route: &Route, policy: &Policy) -> EffectiveRoute {
             Integrity::Declared => "declared",
         }),
         relax_base: messages.map(|messages| messages.relaxed_base),
+        proofs: trust::proofs(route),
         idempotency: route.idempotency_required,
         body: (!route.is_read()).then_some(route.body_limit),
         deadline: text(route.deadline),

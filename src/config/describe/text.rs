@@ -47,6 +47,7 @@ impl Effective {
         if !self.removed_headers.is_empty() {
             writeln!(out, "removed   {}", self.removed_headers.join(", "))?;
         }
+        self.trust.write(out)?;
         writeln!(out)?;
         self.write_routes(out)?;
         for route in &self.routes {
@@ -119,6 +120,9 @@ impl EffectiveRoute {
             &one(self.relax_base.filter(|relaxed| *relaxed).map(|_| "true")),
         )?;
         line("backend_view", &one(self.backend_view.filter(|view| *view == "keyed")))?;
+        for (key, values) in self.proofs.lines() {
+            line(key, &values)?;
+        }
         line("content types", &self.media_types)?;
         line(
             "idempotency",
@@ -128,7 +132,7 @@ impl EffectiveRoute {
             Some(names) => line("headers", names)?,
             None => line("headers", &one(Some("all but the removed and consumed ones")))?,
         }
-        line("credentials", &self.pass_credentials)?;
+        line("passed on too", &self.pass_credentials)?;
         line("error_bodies", &one(self.pass_error_bodies.then_some("pass")))?;
         line("human_review_url", &one(self.human_review_url.as_deref()))?;
         line("result_url", &one(self.result_url.as_deref()))?;

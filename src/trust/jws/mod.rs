@@ -6,6 +6,8 @@
 
 mod header;
 mod judge;
+#[cfg(test)]
+mod tests;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;

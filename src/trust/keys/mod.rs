@@ -7,6 +7,8 @@ mod edwards;
 mod jwk;
 mod rsa;
 mod set;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::fmt;
