@@ -218,6 +218,8 @@ async fn a_panic_costs_one_request() {
     let policy = Arc::new(portcullis::policy::InForce::new(config.policy, clock.now()));
     let gate = Arc::new(portcullis::gateway::Gate::new(portcullis::gateway::Parts {
         keys: portcullis::trust::ring::KeyRing::start(&policy.current().trust, clock.clone(), |_| {}).await,
+        clients: std::sync::Arc::default(),
+        nonces: portcullis::trust::dpop::Nonces::new().unwrap(),
         policy,
         clock,
         sink: sink.clone(),

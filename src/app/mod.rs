@@ -1,5 +1,6 @@
 //! Puts the floors together: one process with a gate, an admin listener, watchers and a bounded end.
 
+mod bundles;
 mod running;
 mod watch;
 
@@ -14,6 +15,8 @@ use crate::clock::Clock;
 use crate::config::{Config, Overrides};
 use crate::record::Sink;
 use crate::trust::own::OwnKeyError;
+use crate::trust::dpop::NoRandom;
+use crate::trust::mtls::BundleError;
 use crate::trust::tls::TlsError;
 
 /// What a process is started with.
@@ -59,6 +62,12 @@ pub enum StartError {
     /// The gateway's own key cannot be used.
     #[error("the signing key {0}")]
     Key(#[from] OwnKeyError),
+    /// A bundle of client certificates cannot be used.
+    #[error(transparent)]
+    Clients(#[from] BundleError),
+    /// The system gives no random bytes.
+    #[error(transparent)]
+    NoRandom(#[from] NoRandom),
     /// The system gives no thread, runtime or signal.
     #[error("the system gives no {what}")]
     System {

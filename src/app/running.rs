@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use super::{Setup, StartError, watch as watching};
+use super::{Setup, StartError, bundles, watch as watching};
 use crate::admin;
 use crate::config::Watcher;
 use crate::discovery;
@@ -16,6 +16,8 @@ use crate::gateway::{Gate, Parts, server};
 use crate::policy::InForce;
 use crate::telemetry::Metrics;
 use crate::trust::own::Own;
+use crate::trust::dpop::Nonces;
+use crate::trust::mtls::Clients;
 use crate::trust::ring::KeyRing;
 use crate::trust::tls::Certificates;
 
@@ -28,6 +30,7 @@ pub struct Running {
     metrics: Metrics,
     certificates: Option<Arc<Certificates>>,
     own: Arc<Own>,
+    clients: Arc<Clients>,
     keys: KeyRing,
     state: admin::State,
     stop: watch::Sender<bool>,
@@ -55,8 +58,9 @@ impl Running {
             Some(tls) => Some(Certificates::load(&tls.certificate, &tls.key)?),
             None => None,
         };
+        let clients = Clients::load(&config.policy.trust.clients)?;
         let acceptor = match &certificates {
-            Some(certificates) => Some(TlsAcceptor::from(certificates.server_config()?)),
+            Some(certificates) => Some(TlsAcceptor::from(certificates.server_config(&clients)?)),
             None => None,
         };
         let own = Own::load(config.policy.trust.key.as_deref())?;
@@ -82,7 +86,11 @@ impl Running {
         );
         let watcher = match watched {
             Some(watched) => {
-                let watcher = watching::policy(&watched, &server, &policy, &keys, &clock, &sink, &metrics);
+                let believed = watching::Believed {
+                    keys: keys.clone(),
+                    clients: Arc::clone(&clients),
+                };
+                let watcher = watching::policy(&watched, &server, &policy, &believed, &clock, &sink, &metrics);
                 Some(watcher.map_err(|source| StartError::System { what: "thread", source })?)
             }
             None => None,
@@ -105,6 +113,13 @@ impl Running {
             stopped.clone(),
         ));
         tokio::spawn(keys.clone().watch(stopped.clone()));
+        tokio::spawn(bundles::watch(
+            Arc::clone(&clients),
+            Arc::clone(&policy),
+            clock.clone(),
+            sink.clone(),
+            stopped.clone(),
+        ));
         let gate_parts = Arc::new(Gate::new(Parts {
             policy: Arc::clone(&policy),
             clock,
@@ -113,6 +128,8 @@ impl Running {
             keys: keys.clone(),
             pages: discovery::PAGES,
             own: Arc::clone(&own),
+            clients: Arc::clone(&clients),
+            nonces: Nonces::new()?,
             ledger_required: server.ledger_required,
         }));
         let serving = tokio::spawn(server::serve(gate_parts, gate_listener, acceptor, stopped));
@@ -130,6 +147,7 @@ impl Running {
             metrics,
             certificates,
             own,
+            clients,
             keys,
             state,
             stop,
@@ -173,6 +191,11 @@ impl Running {
     /// The keys of every issuer.
     pub const fn keys(&self) -> &KeyRing {
         &self.keys
+    }
+
+    /// The bundles of client certificates.
+    pub const fn clients(&self) -> &Arc<Clients> {
+        &self.clients
     }
 
     /// Takes no new connection, ends the requests in progress within `deadlines.drain`, then closes. `/readyz` says

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::Watched;
+use super::{Watched, bundles};
 use crate::clock::Clock;
 use crate::config::Server;
 use crate::config::{Reloader, Watcher};
@@ -17,24 +17,34 @@ use crate::policy::{Attempt, InForce, Mode, Policy};
 use crate::record::Sink;
 use crate::telemetry::Metrics;
 use crate::trust::own::Own;
+use crate::trust::mtls::Clients;
 use crate::trust::ring::{Event, KeyRing, What};
 use crate::trust::tls::{Certificates, TlsError};
 
 /// How often the certificate's files are looked at.
 const POLL: Duration = Duration::from_secs(2);
 
+/// What follows the policy: the files and places it names.
+#[derive(Clone, Debug)]
+pub struct Believed {
+    /// Keys of issuers.
+    pub keys: KeyRing,
+    /// Bundles of client certificates.
+    pub clients: Arc<Clients>,
+}
+
 /// Watches the policy until the returned value is dropped.
 pub fn policy(
     watched: &Watched,
     server: &Server,
     policy: &Arc<InForce>,
-    keys: &KeyRing,
+    believed: &Believed,
     clock: &Clock,
     sink: &Sink,
     metrics: &Metrics,
 ) -> std::io::Result<Watcher> {
     let (sink, metrics, notice) = (sink.clone(), metrics.clone(), watched.notice);
-    let (in_force, keys) = (Arc::clone(policy), keys.clone());
+    let (in_force, believed, times) = (Arc::clone(policy), believed.clone(), clock.clone());
     Watcher::start(Reloader::new(
         &watched.path,
         watched.overrides.clone(),
@@ -46,7 +56,8 @@ pub fn policy(
             metrics.policy(&attempt.revision, good);
             let policy = in_force.current();
             if good {
-                keys.adopt(&policy.trust);
+                believed.keys.adopt(&policy.trust);
+                bundles::look(&believed.clients, &in_force, &times, &sink);
             }
             recorded(&sink, "reload", attempt, &policy);
             for route in observed(&policy).into_iter().filter(|_| good) {

@@ -20,6 +20,7 @@ use crate::message::envelope::Form;
 use crate::policy::{Policy, Route, RouteMatch};
 use crate::record::{Closing, Entry, Subject};
 use crate::trust::own::Signed;
+use crate::trust::principal::Presented;
 
 /// Pages of codes, served before the routes (contract §5).
 const PROBLEMS: &str = "/.well-known/uai/problems/";
@@ -35,6 +36,9 @@ const CAPABILITY_ROUTE: &str = "_capability";
 
 /// The field by which a client and the gateway name a revision of the capability document.
 const REVISION: HeaderName = HeaderName::from_static("uai-capability-revision");
+
+/// The field by which the gateway gives a nonce for DPoP proofs.
+const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
 /// One request. Closed by value; dropped, its record says `aborted`.
 #[derive(Debug)]
@@ -53,6 +57,10 @@ pub struct Case {
     pub form: Form,
     /// What an enforcing route would have said, on an observe route.
     pub would: Option<Option<Refusal>>,
+    /// Who presents the request, once stage 2b passed.
+    pub presented: Option<Arc<Presented>>,
+    /// The nonce that DPoP proofs have to use, when the answer gives it.
+    pub nonce: Option<String>,
     /// Time at the backend.
     pub backend: Option<Duration>,
     began: Instant,
@@ -114,6 +122,8 @@ impl Case {
             form: Form::Keyed,
             asks_revision: false,
             would: None,
+            presented: None,
+            nonce: None,
             backend: None,
             began: gate.clock.instant(),
             decided: None,
@@ -243,6 +253,7 @@ impl Case {
                 let field = answer::verdict_field(self.id, outcome);
                 response.headers_mut().insert(answer::UAI_VERDICT, field);
                 self.tell_revision(response.headers_mut());
+                self.tell_nonce(response.headers_mut());
                 self.write(outcome, None, response.status().as_u16());
                 return Some(response);
             }
@@ -281,10 +292,12 @@ impl Case {
                 key: key.as_deref(),
                 now: self.gate.clock.now(),
                 close: self.unread,
+                wants_nonce: self.presented.is_none() && self.nonce.is_some(),
                 recorded: self.gate.sink.is_sound(),
             },
         );
         self.tell_revision(response.headers_mut());
+        self.tell_nonce(response.headers_mut());
         self.would = None;
         self.write(refusal.outcome, Some(refusal), response.status().as_u16());
         response
@@ -296,6 +309,13 @@ impl Case {
             && let Ok(current) = HeaderValue::try_from(self.policy.capability_revision.as_str())
         {
             headers.insert(REVISION, current);
+        }
+    }
+
+    /// A client whose proofs need a nonce learns the one to use next (RFC 9449 §8).
+    fn tell_nonce(&self, headers: &mut HeaderMap) {
+        if let Some(Ok(nonce)) = self.nonce.as_deref().map(HeaderValue::try_from) {
+            headers.insert(DPOP_NONCE, nonce);
         }
     }
 

@@ -24,6 +24,7 @@ use super::pulse::Pulse;
 use super::wire::{Patience, Socket, Waiting, Wire};
 use crate::contract::Rule;
 use crate::policy::Limits;
+use crate::trust::peer::Peer;
 
 /// What an HTTP/2 client that knows no better sends first (RFC 9113 §3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -52,6 +53,8 @@ struct Left;
 struct Served {
     gate: Arc<Gate>,
     peer: IpAddr,
+    /// What the client presented in its handshake.
+    certificate: Option<Arc<Peer>>,
 }
 
 /// Serves one connection of this peer to its end. `stop` turns true when the gate drains.
@@ -63,7 +66,11 @@ pub async fn serve(
     stop: watch::Receiver<bool>,
 ) {
     let policy = gate.policy.current();
-    let served = Served { gate, peer };
+    let mut served = Served {
+        gate,
+        peer,
+        certificate: None,
+    };
     let patience = Patience {
         idle: policy.deadlines.idle,
         head: policy.deadlines.head,
@@ -77,7 +84,9 @@ pub async fn serve(
             let Ok(Ok(stream)) = timeout(patience.head, acceptor.accept(stream)).await else {
                 return;
             };
-            let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+            let session = stream.get_ref().1;
+            let is_h2 = session.alpn_protocol() == Some(b"h2");
+            served.certificate = session.peer_certificates().and_then(Peer::of).map(Arc::new);
             (Socket::Tls(Box::new(stream)), is_h2)
         }
     };
@@ -263,6 +272,9 @@ fn service(
         let open = pulse.begin();
         if let Some(head) = pulse.take_head() {
             request.extensions_mut().insert(head);
+        }
+        if let Some(certificate) = &served.certificate {
+            request.extensions_mut().insert(Arc::clone(certificate));
         }
         let (served, pulse) = (served.clone(), Arc::clone(&pulse));
         Box::pin(async move {

@@ -2,17 +2,24 @@
 
 use http::HeaderMap;
 
-use super::Gate;
+use super::{Gate, credentials};
 use crate::facts::{Fact, Facts};
 use crate::policy::Policy;
+use crate::trust::principal::Presented;
 
 /// The facts of one request.
-pub fn facts<'a>(gate: &Gate, headers: &'a HeaderMap, policy: &Policy) -> Facts<'a> {
+pub fn facts<'a>(
+    gate: &Gate,
+    headers: &'a HeaderMap,
+    policy: &Policy,
+    presented: Option<&'a Presented>,
+) -> Facts<'a> {
     let now = gate.steady.now(&gate.clock, policy.freshness.skew);
     Facts {
         signature: field(headers, "uai-signature"),
         capability_revision: field(headers, "uai-capability-revision"),
         idempotency_key: field(headers, "idempotency-key"),
+        presenter: credentials::fact(presented),
         ..Facts::at(now.map_or(Fact::Unavailable, Fact::Known))
     }
 }

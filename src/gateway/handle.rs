@@ -14,7 +14,7 @@ use super::case::{Case, Place, Stop};
 use super::guard::guarded;
 use super::headers::{Own, forwarded};
 use super::judge::{Judged, judge};
-use super::{Gate, answer, gather, intake, reply};
+use super::{Gate, answer, credentials, gather, intake, reply};
 use crate::contract::{Finding, Rule, Stage};
 use crate::decide::Refusal;
 use crate::policy::Route;
@@ -66,9 +66,10 @@ async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<A
     case.reach(Stage::Limits);
     let seat = case.gate.seat(case.policy.limits.in_flight)?;
 
-    // Stage 2b: nobody claims an authority by header.
+    // Stage 2b: nobody claims an authority by header, and who presents the request is proven.
     case.reach(Stage::Credentials);
     intake::claims(&head.headers)?;
+    credentials::prove(case, &head, &route).await?;
 
     // The body, bounded in size and time.
     let bytes = read(body, &route, case).await?;
@@ -76,7 +77,8 @@ async fn story(case: &mut Case, request: Request<Incoming>) -> Result<Response<A
 
     // Stages 3 to 15: the message, the facts, its signature, the verdict.
     let gate = Arc::clone(&case.gate);
-    let facts = gather::facts(&gate, &head.headers, &case.policy);
+    let presented = case.presented.clone();
+    let facts = gather::facts(&gate, &head.headers, &case.policy, presented.as_deref());
     let judged = judge(case, &route, head.uri.path(), &facts).await?;
     gate.ledger()?;
 

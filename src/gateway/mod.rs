@@ -10,6 +10,7 @@ pub mod server;
 mod body;
 mod case;
 mod connection;
+mod credentials;
 mod gather;
 mod guard;
 mod headers;
@@ -38,6 +39,9 @@ use crate::policy::InForce;
 use crate::record::Sink;
 use crate::telemetry::Metrics;
 use crate::trust::own::{Own, Signed};
+use crate::trust::dpop::Nonces;
+use crate::trust::mtls::Clients;
+use crate::trust::principal::Prover;
 use crate::trust::ring::KeyRing;
 use crate::upstream::Upstream;
 use prove::Verifier;
@@ -63,6 +67,8 @@ pub struct Gate {
     pub sink: Sink,
     /// What is counted.
     pub metrics: Metrics,
+    /// What proves who presents a request.
+    prover: Prover,
     /// What signatures are verified with.
     verifier: Verifier,
     /// Bounds security records.
@@ -98,6 +104,10 @@ pub struct Parts {
     pub pages: Pages,
     /// Its own key.
     pub own: Arc<Own>,
+    /// The bundles of client certificates.
+    pub clients: Arc<Clients>,
+    /// The nonces of DPoP proofs.
+    pub nonces: Nonces,
     /// Refuse to forward while records cannot be written.
     pub ledger_required: bool,
 }
@@ -107,7 +117,12 @@ impl Gate {
     pub fn new(parts: Parts) -> Self {
         Self {
             steady: Steady::new(&parts.clock),
-            verifier: Verifier::new(parts.keys, &parts.policy.current()),
+            verifier: Verifier::new(parts.keys.clone(), &parts.policy.current()),
+            prover: Prover {
+                keys: parts.keys,
+                clients: parts.clients,
+                nonces: parts.nonces,
+            },
             policy: parts.policy,
             clock: parts.clock,
             sink: parts.sink,

@@ -1,14 +1,21 @@
-//! What is proven: the TLS of the listener, public keys, signatures made with them and what of that is remembered; and
-//! what the gateway proves itself, with a key of its own.
+//! What is proven: the TLS of the listener, public keys, signatures made with them, what of that is remembered, and who
+//! presents a request; and what the gateway proves itself, with a key of its own.
 
+pub mod dpop;
 pub mod jws;
+mod jwt;
 pub mod keys;
 pub mod own;
 pub mod presented;
+pub mod mtls;
+pub mod peer;
+pub mod principal;
 pub mod remembered;
 pub mod ring;
 pub mod sign;
 pub mod tls;
+pub mod token;
+mod uri;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -14,6 +14,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
 
+use super::mtls::Clients;
 use crate::message::canonical::sha256_hex;
 
 /// Why a certificate cannot be taken.
@@ -84,16 +85,17 @@ impl Certificates {
         Ok(true)
     }
 
-    /// TLS 1.3 only, HTTP/2 and HTTP/1.1 by ALPN, no early data, no session tickets.
+    /// TLS 1.3 only, HTTP/2 and HTTP/1.1 by ALPN, no early data, no session tickets: a client proves its key in every
+    /// handshake.
     ///
     /// # Errors
     /// When the TLS library has no TLS 1.3.
-    pub fn server_config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, TlsError> {
+    pub fn server_config(self: &Arc<Self>, clients: &Arc<Clients>) -> Result<Arc<ServerConfig>, TlsError> {
         let resolver: Arc<dyn ResolvesServerCert> = Arc::<Self>::clone(self);
         let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_protocol_versions(&[&TLS13])
             .map_err(TlsError::Unavailable)?
-            .with_no_client_auth()
+            .with_client_cert_verifier(clients.verifier())
             .with_cert_resolver(resolver);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         config.max_early_data_size = 0;

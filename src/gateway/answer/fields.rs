@@ -3,8 +3,8 @@
 use http::header::{ACCEPT, ACCEPT_ENCODING, ALLOW, CONNECTION, HeaderName, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use super::{Asked, retry, status};
-use crate::contract::{Code, Rule};
+use super::{Asked, challenge, retry, status};
+use crate::contract::Rule;
 use crate::decide::Refusal;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -17,7 +17,13 @@ pub(super) fn add(headers: &mut HeaderMap, refusal: &Refusal, asked: &Asked<'_>)
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     match status(rule) {
-        StatusCode::UNAUTHORIZED => insert(headers, WWW_AUTHENTICATE, challenge(rule, asked)),
+        StatusCode::UNAUTHORIZED => {
+            for challenge in challenge::of(rule, asked) {
+                if let Ok(challenge) = HeaderValue::try_from(challenge) {
+                    headers.append(WWW_AUTHENTICATE, challenge);
+                }
+            }
+        }
         StatusCode::METHOD_NOT_ALLOWED => insert(headers, ALLOW, asked.allowed.join(", ")),
         StatusCode::UNSUPPORTED_MEDIA_TYPE if matches!(rule, Rule::RouteContentEncoding) => {
             insert(headers, ACCEPT_ENCODING, "identity".to_owned());
@@ -59,16 +65,6 @@ fn dispatch(asked: &Asked<'_>) -> Option<String> {
     let here = asked.route.map(|route| route.name.as_str());
     let there = asked.policy.dispatch_route.as_deref();
     asked.policy.dispatch_url().filter(|_url| here != there)
-}
-
-/// A 401 always carries a challenge. It names no algorithms, as this version verifies no signature.
-fn challenge(rule: Rule, asked: &Asked<'_>) -> String {
-    let realm = asked.policy.agent.ids.first().map_or("", String::as_str);
-    if matches!(rule.code(), Code::Unauthenticated) {
-        format!("Bearer realm=\"{realm}\", error=\"invalid_token\"")
-    } else {
-        format!("UAI-Signature realm=\"{realm}\"")
-    }
 }
 
 /// Ids, methods and media types of a policy are visible ASCII, so no value is left out.

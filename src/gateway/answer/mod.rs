@@ -3,6 +3,7 @@
 //! A refusal becomes problem+json, `uai.error.v1` or two keys. Nothing in an answer is a value from the message, except
 //! ids that match the id pattern.
 
+mod challenge;
 mod fields;
 mod problem;
 mod retry;
@@ -47,6 +48,8 @@ pub struct Asked<'a> {
     pub now: jiff::Timestamp,
     /// Whether the client's body is left unread on HTTP/1.1, so that the connection must close.
     pub close: bool,
+    /// Whether the client's DPoP proof was good but for its nonce, which the answer gives.
+    pub wants_nonce: bool,
     /// Whether records can be written ([`crate::record::Sink::is_sound`]), for `evidence.recorded`.
     pub recorded: bool,
 }
@@ -63,7 +66,7 @@ pub fn refuse(refusal: &Refusal, asked: &Asked<'_>) -> Response<Bytes> {
             None => ("application/problem+json", json(&problem.document())),
         }
     };
-    let mut response = own(asked.id, refusal.outcome, status(refusal.rule()), media_type, body);
+    let mut response = own(asked.id, refusal.outcome, status_here(refusal.rule(), asked), media_type, body);
     fields::add(response.headers_mut(), refusal, asked);
     response
 }
@@ -83,6 +86,15 @@ pub fn verdict_field(id: Uuid, outcome: Outcome) -> HeaderValue {
 /// The HTTP status of a rule; contract §6.2 gives each rule one.
 pub fn status(rule: Rule) -> StatusCode {
     StatusCode::from_u16(rule.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// The status where it is told: 401 asks for credentials in a header field, so without a challenge to give, as on a
+/// route that takes only client certificates, it is 403 (contract §5).
+fn status_here(rule: Rule, asked: &Asked<'_>) -> StatusCode {
+    match status(rule) {
+        StatusCode::UNAUTHORIZED if challenge::of(rule, asked).is_empty() => StatusCode::FORBIDDEN,
+        status => status,
+    }
 }
 
 /// An answer that the gateway makes itself.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::retry::{self, Retry};
-use super::{Asked, status};
+use super::{Asked, status_here};
 use crate::contract::{BackendOutcome, Finding, Outcome};
 use crate::decide::Refusal;
 
@@ -78,7 +78,7 @@ impl<'a> Problem<'a> {
                 .and_then(|route| route.human_review_url.as_deref()),
             retry: retry::of(rule, refusal.backend),
             refusal,
-            status: status(rule).as_u16(),
+            status: status_here(rule, asked).as_u16(),
             instance: format!("urn:uuid:{}", asked.id),
             evidence: Evidence {
                 recorded: asked.recorded,

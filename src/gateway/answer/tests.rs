@@ -92,6 +92,7 @@ fn asked<'a>(policy: &'a Policy, route: Option<&'a Route>) -> Asked<'a> {
         key: None,
         now: jiff::Timestamp::UNIX_EPOCH,
         close: false,
+        wants_nonce: false,
         recorded: true,
     }
 }
