@@ -123,10 +123,18 @@ async fn who_may_not_is_refused_by_its_rule() {
     let rig = &known.rig;
     rig.refuses(post("/v1/messages", "", message().to_string()), "signature.absent", 401)
         .await;
-    rig.refuses(signed("/v1/messages", &known.other, &message()), "authority.sender", 403)
-        .await;
-    rig.refuses(signed("/v1/messages", &known.watcher, &message()), "authority.route", 403)
-        .await;
+    rig.refuses(
+        signed("/v1/messages", &known.other, &message()),
+        "authority.sender",
+        403,
+    )
+    .await;
+    rig.refuses(
+        signed("/v1/messages", &known.watcher, &message()),
+        "authority.route",
+        403,
+    )
+    .await;
     let mut claims = message();
     claims["source"]["project"] = "north".into();
     let answer = rig

@@ -53,7 +53,13 @@ async fn keyed(directory: &Path) -> (Rig, Clock) {
     })
     .await
     .unwrap();
-    (Rig { running, backend, sink }, clock)
+    let rig = Rig {
+        running,
+        backend,
+        sink,
+        clock: clock.clone(),
+    };
+    (rig, clock)
 }
 
 /// The document as it is served now; its life ends no later than it may be kept.

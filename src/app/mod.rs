@@ -14,9 +14,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::clock::Clock;
 use crate::config::{Config, Overrides};
 use crate::record::Sink;
-use crate::trust::own::OwnKeyError;
 use crate::trust::dpop::NoRandom;
 use crate::trust::mtls::BundleError;
+use crate::trust::own::OwnKeyError;
 use crate::trust::tls::TlsError;
 
 /// What a process is started with.

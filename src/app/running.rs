@@ -15,9 +15,9 @@ use crate::discovery;
 use crate::gateway::{Gate, Parts, server};
 use crate::policy::InForce;
 use crate::telemetry::Metrics;
-use crate::trust::own::Own;
 use crate::trust::dpop::Nonces;
 use crate::trust::mtls::Clients;
+use crate::trust::own::Own;
 use crate::trust::ring::KeyRing;
 use crate::trust::tls::Certificates;
 

@@ -16,8 +16,8 @@ use crate::message::is_id;
 use crate::policy::{Attempt, InForce, Mode, Policy};
 use crate::record::Sink;
 use crate::telemetry::Metrics;
-use crate::trust::own::Own;
 use crate::trust::mtls::Clients;
+use crate::trust::own::Own;
 use crate::trust::ring::{Event, KeyRing, What};
 use crate::trust::tls::{Certificates, TlsError};
 

@@ -8,12 +8,7 @@ use crate::policy::Policy;
 use crate::trust::principal::Presented;
 
 /// The facts of one request.
-pub fn facts<'a>(
-    gate: &Gate,
-    headers: &'a HeaderMap,
-    policy: &Policy,
-    presented: Option<&'a Presented>,
-) -> Facts<'a> {
+pub fn facts<'a>(gate: &Gate, headers: &'a HeaderMap, policy: &Policy, presented: Option<&'a Presented>) -> Facts<'a> {
     let now = gate.steady.now(&gate.clock, policy.freshness.skew);
     Facts {
         signature: field(headers, "uai-signature"),

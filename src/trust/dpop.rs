@@ -182,7 +182,9 @@ impl Nonces {
 
     /// Whether it is the one of now or the one before.
     fn takes(&self, nonce: &str, now: Timestamp) -> bool {
-        let before = now.checked_sub(Duration::from_secs(NONCE_STEP.unsigned_abs())).unwrap_or(now);
+        let before = now
+            .checked_sub(Duration::from_secs(NONCE_STEP.unsigned_abs()))
+            .unwrap_or(now);
         [now, before].iter().any(|time| self.current(*time) == nonce)
     }
 

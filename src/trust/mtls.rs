@@ -191,7 +191,11 @@ impl Bundle {
     /// certificate in it.
     pub fn judge(&self, chain: &[CertificateDer<'_>], now: Timestamp) -> Chain {
         let (Ok(judge), Some((own, others))) = (&self.judge, chain.split_first()) else {
-            return if self.judge.is_ok() { Chain::Bad } else { Chain::Unavailable };
+            return if self.judge.is_ok() {
+                Chain::Bad
+            } else {
+                Chain::Unavailable
+            };
         };
         let Ok(since_epoch) = now.as_duration().try_into() else {
             return Chain::Bad;

@@ -89,7 +89,8 @@ impl Peer {
         if !says.is_for_clients {
             return Err(refused("expected a certificate with the extended key usage clientAuth"));
         }
-        let mut finding = refused("expected a certificate that chains to a bundle of this route, is in its time and not revoked");
+        let mut finding =
+            refused("expected a certificate that chains to a bundle of this route, is in its time and not revoked");
         for declared in bundles {
             let said = clients
                 .bundle(declared)
@@ -136,7 +137,10 @@ impl Peer {
 impl Says {
     /// The names that count under this bundle.
     fn names(&self, bundle: &ClientBundle) -> Result<Vec<Credential>, &'static str> {
-        let is_spiffe = |uri: &&String| uri.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("spiffe:"));
+        let is_spiffe = |uri: &&String| {
+            uri.get(..7)
+                .is_some_and(|scheme| scheme.eq_ignore_ascii_case("spiffe:"))
+        };
         let Some(domain) = bundle.trust_domain.as_deref() else {
             if self.uris.iter().any(|uri| is_spiffe(&uri)) {
                 return Err("expected no SPIFFE id in a certificate of a bundle without trust domain");

@@ -12,9 +12,9 @@ use http::{HeaderMap, HeaderValue, header};
 use jiff::Timestamp;
 
 use super::dpop::{self, Jti, Nonces, Proven};
-use super::ring::{Found, KeyRing};
 use super::mtls::Clients;
 use super::peer::Peer;
+use super::ring::{Found, KeyRing};
 use super::token::{self, Claimed, Token};
 use crate::contract::{Finding, Rule};
 use crate::facts::Presenter;
@@ -105,7 +105,11 @@ impl Prover {
             return Ok(None);
         }
         let Some(now) = asked.now else {
-            return Err(Finding::new(Rule::AuthUnavailable, "the clock runs backwards, so no credential can be judged").into());
+            return Err(Finding::new(
+                Rule::AuthUnavailable,
+                "the clock runs backwards, so no credential can be judged",
+            )
+            .into());
         };
         let certificate = asked.peer.map(|peer| self.certificate(peer, asked, now));
         let token = self.token(&fields, asked, now).await;
@@ -157,12 +161,7 @@ impl Prover {
     }
 
     /// The principal that an access token proves; `None` without one.
-    async fn token(
-        &self,
-        fields: &Fields<'_>,
-        asked: &Asked<'_>,
-        now: Timestamp,
-    ) -> Result<Option<ByToken>, NoToken> {
+    async fn token(&self, fields: &Fields<'_>, asked: &Asked<'_>, now: Timestamp) -> Result<Option<ByToken>, NoToken> {
         let refused = |expected| NoToken::Finding(Finding::new(Rule::AuthToken, expected));
         let unbound = |expected| NoToken::Finding(Finding::new(Rule::AuthBinding, expected));
         let no_proof = |expected| NoToken::Finding(Finding::new(Rule::AuthDpop, expected));
@@ -176,7 +175,11 @@ impl Prover {
         let trust = &asked.policy.trust;
         let jwt = token::open(text)?;
         let claimed = Claimed::read(&jwt, trust)?;
-        let url = asked.policy.public_url.as_ref().map(|origin| format!("{origin}{}", asked.path));
+        let url = asked
+            .policy
+            .public_url
+            .as_ref()
+            .map(|origin| format!("{origin}{}", asked.path));
         let resource = asked.route.proofs.resource.as_deref().or(url.as_deref());
         let judge = token::Judge {
             now,
@@ -270,8 +273,17 @@ impl<'a> Fields<'a> {
     fn of(asked: &Asked<'a>) -> Self {
         let schemes = &asked.route.proofs.schemes;
         let takes_tokens = schemes.contains(&Scheme::Bearer) || schemes.contains(&Scheme::Dpop);
-        let knows_tokens = asked.policy.trust.issuers.iter().any(|issuer| issuer.token_issuer.is_some());
-        let is_backends = asked.route.pass_credentials.iter().any(|passed| passed == "authorization");
+        let knows_tokens = asked
+            .policy
+            .trust
+            .issuers
+            .iter()
+            .any(|issuer| issuer.token_issuer.is_some());
+        let is_backends = asked
+            .route
+            .pass_credentials
+            .iter()
+            .any(|passed| passed == "authorization");
         if !takes_tokens && (!knows_tokens || is_backends) {
             return Self {
                 authorization: Vec::new(),
@@ -303,7 +315,8 @@ fn of_token(token: Token, trust: &Trust) -> Result<(Arc<str>, Option<Arc<str>>),
         subject: token.subject,
     };
     let known: Option<&Principal> = trust.proven_by(&credential);
-    let principal = known.ok_or_else(|| Finding::new(Rule::AuthToken, "expected a token of a principal of the policy"))?;
+    let principal =
+        known.ok_or_else(|| Finding::new(Rule::AuthToken, "expected a token of a principal of the policy"))?;
     if let Some(actor) = &token.actor
         && !principal.actors.contains(actor)
     {
@@ -314,7 +327,11 @@ fn of_token(token: Token, trust: &Trust) -> Result<(Arc<str>, Option<Arc<str>>),
 }
 
 /// One principal of all that was proven, by a scheme that the route takes.
-fn one(certificate: Option<Arc<str>>, token: Option<ByToken>, schemes: &[Scheme]) -> Result<Option<Presented>, Finding> {
+fn one(
+    certificate: Option<Arc<str>>,
+    token: Option<ByToken>,
+    schemes: &[Scheme],
+) -> Result<Option<Presented>, Finding> {
     let by_certificate = certificate.is_some();
     let (by_token, actor, proven, principal) = match (certificate, token) {
         (None, None) => return Ok(None),

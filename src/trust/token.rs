@@ -104,7 +104,9 @@ impl<'a, 'p> Claimed<'a, 'p> {
     /// `auth.token`, `auth.binding`, or `authority.disagree` for an actor who acts for another one.
     pub fn verify(&self, key: &PublicKey, judge: &Judge<'_>) -> Result<Token, Finding> {
         if !self.jwt.is_signed_by(key, judge.now) {
-            return Err(refused("expected a signature by a key that its issuer may use with this `alg` now"));
+            return Err(refused(
+                "expected a signature by a key that its issuer may use with this `alg` now",
+            ));
         }
         self.times(judge).map_err(refused)?;
         let subject = self.subject(judge.resource).map_err(refused)?;
@@ -172,7 +174,10 @@ impl<'a, 'p> Claimed<'a, 'p> {
                 _ => return Err(unbound("expected no member of `cnf` but `x5t#S256` and `jkt`")),
             };
             let hash = member.value.text().filter(|text| text.len() == HASH_LENGTH);
-            *place = Some(hash.ok_or_else(|| refused("expected a SHA-256 in base64url in `cnf`"))?.to_owned());
+            *place = Some(
+                hash.ok_or_else(|| refused("expected a SHA-256 in base64url in `cnf`"))?
+                    .to_owned(),
+            );
         }
         if bound == Bound::default() {
             return Err(unbound("expected `x5t#S256` or `jkt` in `cnf`"));
@@ -198,7 +203,10 @@ impl<'a, 'p> Claimed<'a, 'p> {
             let expected = "expected an actor of the issuer of the token";
             return Err(Finding::new(Rule::AuthorityDisagree, expected));
         }
-        let subject = act.get("sub").and_then(Node::text).filter(|subject| !subject.is_empty());
+        let subject = act
+            .get("sub")
+            .and_then(Node::text)
+            .filter(|subject| !subject.is_empty());
         Ok(Some(subject.ok_or_else(|| refused("expected `act.sub`"))?.to_owned()))
     }
 }

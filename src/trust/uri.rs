@@ -89,14 +89,32 @@ mod tests {
     #[test]
     fn what_means_the_same_is_the_same() {
         let table = [
-            ("https://agent.example/v1/messages", Some("https://agent.example/v1/messages")),
-            ("HTTPS://Agent.Example:443/v1/messages", Some("https://agent.example/v1/messages")),
-            ("https://agent.example:/v1/messages", Some("https://agent.example/v1/messages")),
-            ("https://agent.example:8443/v1/m", Some("https://agent.example:8443/v1/m")),
+            (
+                "https://agent.example/v1/messages",
+                Some("https://agent.example/v1/messages"),
+            ),
+            (
+                "HTTPS://Agent.Example:443/v1/messages",
+                Some("https://agent.example/v1/messages"),
+            ),
+            (
+                "https://agent.example:/v1/messages",
+                Some("https://agent.example/v1/messages"),
+            ),
+            (
+                "https://agent.example:8443/v1/m",
+                Some("https://agent.example:8443/v1/m"),
+            ),
             ("http://agent.example:80", Some("http://agent.example/")),
             ("http://agent.example:443/", Some("http://agent.example:443/")),
-            ("https://a.example/v1/%7euser/%2f/%c3%a9?x=1#y", Some("https://a.example/v1/~user/%2F/%C3%A9")),
-            ("https://a.example/v1/./x/../messages", Some("https://a.example/v1/messages")),
+            (
+                "https://a.example/v1/%7euser/%2f/%c3%a9?x=1#y",
+                Some("https://a.example/v1/~user/%2F/%C3%A9"),
+            ),
+            (
+                "https://a.example/v1/./x/../messages",
+                Some("https://a.example/v1/messages"),
+            ),
             ("https://a.example/v1/%2e%2e/m", Some("https://a.example/m")),
             ("https://a.example/a/..", Some("https://a.example/")),
             ("https://a.example/a/b/.", Some("https://a.example/a/b/")),

@@ -66,7 +66,13 @@ pub fn refuse(refusal: &Refusal, asked: &Asked<'_>) -> Response<Bytes> {
             None => ("application/problem+json", json(&problem.document())),
         }
     };
-    let mut response = own(asked.id, refusal.outcome, status_here(refusal.rule(), asked), media_type, body);
+    let mut response = own(
+        asked.id,
+        refusal.outcome,
+        status_here(refusal.rule(), asked),
+        media_type,
+        body,
+    );
     fields::add(response.headers_mut(), refusal, asked);
     response
 }
