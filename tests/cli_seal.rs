@@ -110,7 +110,7 @@ fn the_signature_goes_where_it_is_asked_to() {
     report["trust"].as_object_mut().unwrap().remove("signature_ref");
     let report = kept(directory.path(), "report.json", &report.to_string());
     let arguments = ["--key", &key, "--at", AT, "--aud", "agt_runtime.consumer"];
-    let seal = |more: &[&str]| [&["seal", report.as_str()][..], &arguments, more].concat();
+    let seal = |more: &[&'static str]| [&["seal", report.as_str()][..], &arguments, more].concat();
 
     let carried = json_of(&seal(&[]));
     let message: Value = serde_json::from_str(carried["message"].as_str().unwrap()).unwrap();

@@ -1,6 +1,7 @@
 //! `portcullis demo`: a gate, a backend and a tour of messages, all in this process and over real HTTP.
 
 mod client;
+mod signed;
 mod tour;
 
 use std::io;
@@ -55,7 +56,14 @@ async fn tell(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
     let Some(route) = config.policy.routes.first().cloned() else {
         return Ok(Exit::CouldNotRun);
     };
-    let stops = tour::stops(route.path.as_str(), route.body_limit, clock.now());
+    let mut stops = tour::stops(route.path.as_str(), route.body_limit, clock.now());
+    match signed::stops(&clock) {
+        Ok(signed) => stops.extend(signed),
+        Err(error) => {
+            screen.trouble(&format!("error: {error}"))?;
+            return Ok(Exit::CouldNotRun);
+        }
+    }
     let setup = Setup {
         config,
         watched: None,
