@@ -12,6 +12,7 @@
 )]
 
 use std::hint::black_box;
+use std::path::Path;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::Timestamp;
@@ -31,9 +32,8 @@ const ISSUED_AT: &str = "2026-05-31T18:00:00Z";
 const NOW: &str = "2026-05-31T18:00:05Z";
 
 fn benches(criterion: &mut Criterion) {
-    let policy = config::from_text("fixture.yaml", include_str!("../policies/fixture.yaml"))
-        .unwrap()
-        .policy;
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/fixture.yaml");
+    let policy = config::load(&file).unwrap().policy;
     let report = sealed(report());
     let undeclared = {
         let mut message = self::report();

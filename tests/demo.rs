@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 /// Status, code and rule of every refusal that the tour has to show.
-const REFUSALS: [(u16, &str, &str); 10] = [
+const REFUSALS: [(u16, &str, &str); 13] = [
     (422, "ERR_SCHEMA_VIOLATION", "schema.undeclared"),
     (400, "ERR_SCHEMA_VIOLATION", "json.duplicate-key"),
     (410, "ERR_MESSAGE_EXPIRED", "freshness.expired"),
@@ -18,6 +18,9 @@ const REFUSALS: [(u16, &str, &str); 10] = [
     (413, "ERR_SCHEMA_VIOLATION", "json.size"),
     (422, "ERR_JCS_INVALID", "integrity.mismatch"),
     (403, "ERR_HUMAN_REVIEW_REQUIRED", "hold.required"),
+    (401, "ERR_JCS_INVALID", "signature.absent"),
+    (401, "ERR_JCS_INVALID", "signature.wrong"),
+    (401, "ERR_JCS_INVALID", "signature.key-unknown"),
 ];
 
 fn demo(arguments: &[&str]) -> Output {
@@ -39,10 +42,11 @@ fn the_tour_goes_as_it_says() {
         "{text}{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    assert_eq!(text.lines().last(), Some("backend saw 1 message"), "{text}");
+    assert_eq!(text.lines().last(), Some("backend saw 2 messages"), "{text}");
     let allowed: Vec<&str> = text.lines().filter(|line| line.contains(" allow ")).collect();
     assert!(
-        allowed.len() == 1 && allowed.iter().all(|line| line.contains("published final report")),
+        matches!(allowed.as_slice(), [first, second]
+            if first.contains("published final report") && second.contains("delivery envelope, signed")),
         "{text}"
     );
     for (status, code, rule) in REFUSALS {
@@ -85,10 +89,10 @@ fn each_stop_is_one_object_for_a_machine() {
         told,
         REFUSALS.map(|(status, code, rule)| (u64::from(status), code, rule))
     );
-    assert_eq!(stops.len(), REFUSALS.len() + 1);
+    assert_eq!(stops.len(), REFUSALS.len() + 2);
     assert!(
         stops.iter().all(|stop| stop.as_object().unwrap().len() == 7),
         "seven members each"
     );
-    assert!(String::from_utf8_lossy(&output.stderr).contains("backend saw 1 message"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("backend saw 2 messages"));
 }

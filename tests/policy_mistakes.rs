@@ -415,6 +415,11 @@ fn every_semantic_mistake_is_found() {
             "the gateway's own",
         ),
         (
+            instead("path: /v1/write", "path: \"/.well-known/{x}\""),
+            "/routes/1/path",
+            "another path than `/.well-known/uaix.json`",
+        ),
+        (
             instead("path: /v1/write", "path: \"/{a}/{b}/{c}\""),
             "/routes/1/path",
             "the gateway's own",

@@ -80,6 +80,7 @@ principals:
             watched: None,
             sink: sink.clone(),
             clock: clock.clone(),
+            store: Some(rig::store()),
         })
         .await
         .unwrap();

@@ -19,6 +19,7 @@ use crate::state::engine::OpenError;
 use crate::state::store::Store;
 use crate::trust::dpop::NoRandom;
 use crate::trust::mtls::BundleError;
+use crate::trust::own::OwnKeyError;
 use crate::trust::tls::TlsError;
 
 /// What a process is started with.
@@ -66,6 +67,9 @@ pub enum StartError {
     /// The certificate cannot be taken.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The gateway's own key cannot be used.
+    #[error("the signing key {0}")]
+    Key(#[from] OwnKeyError),
     /// A bundle of client certificates cannot be used.
     #[error(transparent)]
     Clients(#[from] BundleError),

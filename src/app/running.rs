@@ -18,6 +18,7 @@ use crate::state::Keeper;
 use crate::telemetry::Metrics;
 use crate::trust::dpop::Nonces;
 use crate::trust::mtls::Clients;
+use crate::trust::own::Own;
 use crate::trust::ring::KeyRing;
 use crate::trust::tls::Certificates;
 
@@ -29,6 +30,7 @@ pub struct Running {
     policy: Arc<InForce>,
     metrics: Metrics,
     certificates: Option<Arc<Certificates>>,
+    own: Arc<Own>,
     clients: Arc<Clients>,
     keys: KeyRing,
     state: admin::State,
@@ -63,6 +65,7 @@ impl Running {
             Some(certificates) => Some(TlsAcceptor::from(certificates.server_config(&clients)?)),
             None => None,
         };
+        let own = Own::load(config.policy.trust.key.as_deref())?;
         let keeper = Arc::new(match store {
             Some(store) => Keeper::over(store),
             None => Keeper::open(&server.state, &config.policy.freshness, &clock).await?,
@@ -109,6 +112,13 @@ impl Running {
                 stopped.clone(),
             ));
         }
+        tokio::spawn(watching::own_key(
+            Arc::clone(&own),
+            Arc::clone(&policy),
+            clock.clone(),
+            sink.clone(),
+            stopped.clone(),
+        ));
         tokio::spawn(keys.clone().watch(stopped.clone()));
         tokio::spawn(watching::sweep(Arc::clone(&keeper), clock.clone(), stopped.clone()));
         tokio::spawn(bundles::watch(
@@ -125,9 +135,10 @@ impl Running {
             metrics: metrics.clone(),
             keys: keys.clone(),
             keeper,
+            pages: discovery::PAGES,
+            own: Arc::clone(&own),
             clients: Arc::clone(&clients),
             nonces: Nonces::new()?,
-            problem_page: discovery::problem_page,
             ledger_required: server.ledger_required,
         }));
         let serving = tokio::spawn(server::serve(gate_parts, gate_listener, acceptor, stopped));
@@ -144,6 +155,7 @@ impl Running {
             policy,
             metrics,
             certificates,
+            own,
             clients,
             keys,
             state,
@@ -178,6 +190,11 @@ impl Running {
     /// The certificate of the gate, when it has one.
     pub const fn certificates(&self) -> Option<&Arc<Certificates>> {
         self.certificates.as_ref()
+    }
+
+    /// The gateway's own key.
+    pub const fn own(&self) -> &Arc<Own> {
+        &self.own
     }
 
     /// The keys of every issuer.

@@ -1,5 +1,5 @@
-//! What is read again while the process runs: the policy, the certificate, the keys of issuers. Every attempt that
-//! changes something or fails is a record.
+//! What is read again while the process runs: the policy, the certificate, the keys of issuers and the gate's own. Every
+//! attempt that changes something or fails is a record.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use crate::state::Keeper;
 use crate::state::plan::millis;
 use crate::telemetry::Metrics;
 use crate::trust::mtls::Clients;
+use crate::trust::own::Own;
 use crate::trust::ring::{Event, KeyRing, What};
 use crate::trust::tls::{Certificates, TlsError};
 
@@ -115,13 +116,41 @@ pub async fn certificates(certificates: Arc<Certificates>, clock: Clock, sink: S
             Ok(false) => unreadable = false,
             Ok(true) => {
                 unreadable = false;
-                told(&sink, &clock, None);
+                told(&sink, &clock, "certificate_reload", None);
             }
             // Files that cannot be read look the same every time, so they are told once.
             Err(TlsError::Unreadable { .. }) if unreadable => {}
             Err(mistake) => {
                 unreadable = matches!(mistake, TlsError::Unreadable { .. });
-                told(&sink, &clock, Some(&mistake));
+                told(&sink, &clock, "certificate_reload", Some(mistake.to_string()));
+            }
+        }
+    }
+}
+
+/// Looks at the file of the gateway's own key, which the policy in force names, until the gate stops.
+pub async fn own_key(own: Arc<Own>, policy: Arc<InForce>, clock: Clock, sink: Sink, mut stop: watch::Receiver<bool>) {
+    let mut lost = false;
+    loop {
+        tokio::select! {
+            () = sleep(POLL) => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+        let (looking, path) = (Arc::clone(&own), policy.current().trust.key.clone());
+        let Ok(looked) = tokio::task::spawn_blocking(move || looking.look(path.as_deref())).await else {
+            continue;
+        };
+        match looked {
+            Ok(false) => lost = false,
+            Ok(true) => {
+                lost = false;
+                told(&sink, &clock, "signing_key_reload", None);
+            }
+            // A file that cannot be opened looks the same every time, so it is told once.
+            Err(mistake) if lost && !mistake.is_about_content() => {}
+            Err(mistake) => {
+                lost = !mistake.is_about_content();
+                told(&sink, &clock, "signing_key_reload", Some(mistake.to_string()));
             }
         }
     }
@@ -183,10 +212,10 @@ pub async fn until_true(mut value: watch::Receiver<bool>) {
     let _gone = value.wait_for(|value| *value).await;
 }
 
-fn told(sink: &Sink, clock: &Clock, mistake: Option<&TlsError>) {
-    let mistake = mistake.map_or(Value::Null, |mistake| Value::String(mistake.to_string()));
+fn told(sink: &Sink, clock: &Clock, kind: &str, mistake: Option<String>) {
+    let mistake = mistake.map_or(Value::Null, Value::String);
     sink.event(
-        "certificate_reload",
+        kind,
         clock.now(),
         Map::from_iter([
             ("taken".to_owned(), Value::Bool(mistake.is_null())),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::Exit;
 use super::offline::{Bench, Means, form, read_message};
-use super::report::place;
+use super::report;
 use super::screen::Screen;
 use crate::contract::Finding;
 use crate::decide;
@@ -47,17 +47,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
     };
     match convert(&bytes, arguments.to, &bench) {
         Ok(text) => screen.line(&String::from_utf8_lossy(&text))?,
-        Err(findings) => {
-            for finding in findings {
-                let place = finding
-                    .pointer
-                    .as_ref()
-                    .map(|pointer| format!(" {}", place(pointer.as_str())))
-                    .unwrap_or_default();
-                screen.trouble(&format!("error: {}{place}: {}", finding.rule.id(), finding.detail))?;
-            }
-            return Ok(Exit::Refused);
-        }
+        Err(findings) => return report::refused(&findings, screen),
     }
     Ok(Exit::Fine)
 }

@@ -1,6 +1,7 @@
 //! The command line: one file a command. The only floor that prints and reads the environment.
 
 mod backend;
+mod canonicalize;
 mod check;
 mod completions;
 mod conformance;
@@ -9,7 +10,9 @@ mod demo;
 mod exchange;
 mod explain;
 mod export;
+mod keys;
 mod offline;
+mod place;
 mod report;
 mod run;
 mod schema;
@@ -53,6 +56,12 @@ enum Command {
     Conformance(conformance::Arguments),
     /// Print a message in its keyed or keyless form.
     Convert(convert::Arguments),
+    /// Put checksum and signature into a message and print it.
+    Seal(seal::Arguments),
+    /// Make a private key, or print the public parts of keys.
+    Keys(keys::Arguments),
+    /// Print the bytes of a message that are hashed and signed.
+    Canonicalize(canonicalize::Arguments),
     /// Print a JSON Schema, or with `--policy` the capability document.
     Schema(schema::Arguments),
     /// Look at what is remembered, clean it up, or reset its fence.
@@ -97,6 +106,9 @@ pub fn main() -> ExitCode {
         Command::Validate(arguments) => validate::run(&arguments, &mut screen),
         Command::Conformance(arguments) => conformance::run(&arguments, &mut screen),
         Command::Convert(arguments) => convert::run(&arguments, &mut screen),
+        Command::Seal(arguments) => seal::run(&arguments, &mut screen),
+        Command::Keys(arguments) => keys::run(&arguments, &mut screen),
+        Command::Canonicalize(arguments) => canonicalize::run(&arguments, &mut screen),
         Command::Schema(arguments) => schema::run(&arguments, &mut screen),
         Command::State(arguments) => state::run(&arguments, &mut screen),
         Command::Completions(arguments) => completions::run(&arguments, &mut screen),

@@ -1,8 +1,12 @@
 //! One judged message as one object: the same seven members wherever a verdict is printed.
 
+use std::io;
+
 use serde::Serialize;
 
-use crate::contract::Outcome;
+use super::Exit;
+use super::screen::Screen;
+use crate::contract::{Finding, Outcome};
 use crate::decide::Refusal;
 
 /// What was decided about one message; absent members are `null` in JSON, the members in this order.
@@ -81,10 +85,23 @@ pub fn place(pointer: &str) -> String {
     }
 }
 
+/// Prints why a message cannot be read, one line a finding.
+pub fn refused<'f>(findings: impl IntoIterator<Item = &'f Finding>, screen: &mut Screen) -> io::Result<Exit> {
+    for finding in findings {
+        let place = finding
+            .pointer
+            .as_ref()
+            .map(|pointer| format!(" {}", place(pointer.as_str())))
+            .unwrap_or_default();
+        screen.trouble(&format!("error: {}{place}: {}", finding.rule.id(), finding.detail))?;
+    }
+    Ok(Exit::Refused)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::{Finding, Pointer, Rule};
+    use crate::contract::{Pointer, Rule};
 
     #[test]
     fn absent_members_are_null() {

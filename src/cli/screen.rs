@@ -55,6 +55,12 @@ impl Screen {
         writeln!(self.out, "{text}")
     }
 
+    /// A result that is bytes, without a line feed.
+    pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.out.flush()
+    }
+
     /// One result as one line of JSON.
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         let line = serde_json::to_string(value)?;

@@ -8,6 +8,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 
 use super::mistake::{Mistake, Mistakes};
 use super::tree::{self, MAX_BYTES, Node};
+use crate::trust::sign::SigningKey;
 
 /// Schema files in one directory.
 const MAX_FILES: usize = 256;
@@ -28,6 +29,8 @@ pub(super) struct Gathered {
     pub schemas: Result<Vec<(String, String)>, String>,
     /// Whether certificate and key can be read, as far as they are named.
     pub tls_readable: [Option<bool>; 2],
+    /// Why the signing key cannot be used, when one is named that cannot.
+    pub signing_key: Option<String>,
 }
 
 /// Reads the policy and what it names.
@@ -44,6 +47,7 @@ pub(super) fn gather(path: &Path) -> Gathered {
             base: Some(base),
             schemas: Ok(Vec::new()),
             tls_readable: [None, None],
+            signing_key: None,
         },
     }
 }
@@ -78,7 +82,11 @@ impl Gathered {
     pub fn fingerprint(&self) -> String {
         let problem = self.schemas.as_ref().err();
         let mistakes: Vec<&str> = self.mistakes.iter().map(|mistake| mistake.message.as_str()).collect();
-        format!("{} {problem:?} {mistakes:?} {:?}", self.revision(), self.tls_readable)
+        let revision = self.revision();
+        format!(
+            "{revision} {problem:?} {mistakes:?} {:?} {:?}",
+            self.tls_readable, self.signing_key
+        )
     }
 
     /// Whether this is what a policy of that revision was built from.
@@ -132,6 +140,7 @@ fn from(name: String, text: String, base: Option<PathBuf>) -> Gathered {
     Gathered {
         schemas: named("/schemas/dir").map_or(Ok(Vec::new()), |dir| schema_files(&dir)),
         tls_readable: [readable("/tls/certificate"), readable("/tls/key")],
+        signing_key: named("/signing_key").and_then(|path| Some(SigningKey::load(&path).err()?.to_string())),
         name,
         text,
         tree,

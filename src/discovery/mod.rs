@@ -1,4 +1,5 @@
-//! Pages about the gateway's own words: `/.well-known/uai/problems/<CODE>`, where a problem's `type` leads (contract §5).
+//! Documents that the gateway serves itself: `/.well-known/uai/problems/<CODE>`, where a problem's `type` leads (contract
+//! §5), and the signed capability document (§2.4).
 
 pub mod page;
 
@@ -7,8 +8,17 @@ use std::fmt::Write;
 use bytes::Bytes;
 use http::header::CACHE_CONTROL;
 use http::{HeaderValue, Response};
+use jiff::Timestamp;
 
 use crate::contract::{Code, Rule};
+use crate::gateway::Pages;
+use crate::trust::own::Signed;
+
+/// Every page.
+pub const PAGES: Pages = Pages {
+    problem: problem_page,
+    capability: capability_page,
+};
 
 /// Where the pages are; the name of a code follows.
 pub const PROBLEMS: &str = "/.well-known/uai/problems/";
@@ -25,6 +35,17 @@ pub fn problem_page(name: &str, accepts_html: bool) -> Option<Response<Bytes>> {
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
     Some(response)
+}
+
+/// The signed capability document, which a client may keep until it expires and no longer. The caller adds
+/// `UAI-Verdict`.
+pub fn capability_page(signed: &Signed, now: Timestamp) -> Response<Bytes> {
+    let mut response = page::own(signed.text.clone(), "application/json");
+    let left = signed.expires.duration_since(now).as_secs().max(0);
+    if let Ok(control) = HeaderValue::try_from(format!("public, max-age={left}")) {
+        response.headers_mut().insert(CACHE_CONTROL, control);
+    }
+    response
 }
 
 fn text(code: Code) -> String {

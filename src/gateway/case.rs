@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Version};
 use uuid::Uuid;
 
 use super::answer::{self, Asked};
@@ -20,6 +20,7 @@ use crate::message::envelope::Form;
 use crate::policy::{Policy, Route, RouteMatch};
 use crate::record::{Closing, Entry, Subject};
 use crate::state::plan::OneUse;
+use crate::trust::own::Signed;
 use crate::trust::principal::Presented;
 
 /// Pages of codes, served before the routes (contract §5).
@@ -27,6 +28,12 @@ const PROBLEMS: &str = "/.well-known/uai/problems/";
 
 /// What records call the problem pages: a name that no route of a policy can have.
 const PROBLEMS_ROUTE: &str = "_problems";
+
+/// The signed capability document, served before the routes by a gate that has a key (contract §2.4).
+const CAPABILITY: &str = "/.well-known/uaix.json";
+
+/// What records call it.
+const CAPABILITY_ROUTE: &str = "_capability";
 
 /// The field by which a client and the gateway name a revision of the capability document.
 const REVISION: HeaderName = HeaderName::from_static("uai-capability-revision");
@@ -100,6 +107,8 @@ pub enum Place {
     Route(Arc<Route>),
     /// The page of the code with this name.
     Problem(String),
+    /// The signed capability document.
+    Capability(Arc<Signed>),
 }
 
 impl Case {
@@ -186,14 +195,17 @@ impl Case {
         let path = head.uri.path();
         let method = head.method.as_str();
         if let Some(name) = path.strip_prefix(PROBLEMS) {
-            self.entry.subject.route = Some(PROBLEMS_ROUTE.to_owned());
-            if method != "GET" && method != "HEAD" {
-                return Err(self.wrong_method(vec!["GET".to_owned(), "HEAD".to_owned()]));
-            }
-            intake::no_query(&head.uri)?;
+            self.own_place(head, PROBLEMS_ROUTE)?;
             return Ok(Place::Problem(name.to_owned()));
         }
         let policy = Arc::clone(&self.policy);
+        if path == CAPABILITY {
+            // Without a key there is no document: what is unsigned is not served.
+            let signed = self.gate.own.document(&policy, self.gate.clock.now());
+            let signed = signed.ok_or_else(undeclared)?;
+            self.own_place(head, CAPABILITY_ROUTE)?;
+            return Ok(Place::Capability(signed));
+        }
         match policy.route(path, method) {
             RouteMatch::Found(route) => {
                 let subject = &mut self.entry.subject;
@@ -210,12 +222,26 @@ impl Case {
         }
     }
 
+    /// A document of the gateway's own is read, without a query.
+    fn own_place(&mut self, head: &Parts, route: &str) -> Result<(), Refusal> {
+        self.entry.subject.route = Some(route.to_owned());
+        if head.method != Method::GET && head.method != Method::HEAD {
+            return Err(self.wrong_method(vec!["GET".to_owned(), "HEAD".to_owned()]));
+        }
+        intake::no_query(&head.uri)
+    }
+
+    /// The signed capability document.
+    pub fn capability(&self, signed: &Signed) -> Response<AnswerBody> {
+        (self.gate.pages.capability)(signed, self.gate.clock.now()).map(AnswerBody::whole)
+    }
+
     /// The page of a code.
     ///
     /// # Errors
     /// `route.undeclared` for a name that is no code.
     pub fn problem(&self, name: &str, head: &Parts) -> Result<Response<AnswerBody>, Refusal> {
-        (self.gate.problem_page)(name, accepts(&head.headers, "text/html"))
+        (self.gate.pages.problem)(name, accepts(&head.headers, "text/html"))
             .map(|page| page.map(AnswerBody::whole))
             .ok_or_else(undeclared)
     }
@@ -278,6 +304,7 @@ impl Case {
             .then(|| decide::read(&bytes, &policy, self.form, envelopes).ok())
             .flatten();
         let digest = self.entry.subject.message_digest.clone();
+        let key = message.is_some().then(|| self.gate.own.key()).flatten();
         let mut response = answer::refuse(
             refusal,
             &Asked {
@@ -288,6 +315,7 @@ impl Case {
                 accepts_uai: self.accepts_uai,
                 digest: digest.as_deref(),
                 message: message.as_ref(),
+                key: key.as_deref(),
                 now: self.gate.clock.now(),
                 close: self.unread,
                 wants_nonce: self.presented.is_none() && self.nonce.is_some(),

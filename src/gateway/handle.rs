@@ -113,6 +113,7 @@ async fn judged(case: &mut Case, request: Request<Incoming>) -> Result<Step, Sto
     intake::head(&head, &case.policy)?;
     let route = match case.place(&head)? {
         Place::Problem(name) => return Ok(Step::Answer(case.problem(&name, &head)?)),
+        Place::Capability(signed) => return Ok(Step::Answer(case.capability(&signed))),
         Place::Route(route) => route,
     };
     intake::declared(&head, &route)?;

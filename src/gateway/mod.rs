@@ -32,6 +32,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use http::Response;
+use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::rates::Rates;
@@ -44,14 +45,21 @@ use crate::state::Keeper;
 use crate::telemetry::Metrics;
 use crate::trust::dpop::Nonces;
 use crate::trust::mtls::Clients;
+use crate::trust::own::{Own, Signed};
 use crate::trust::principal::Prover;
 use crate::trust::ring::KeyRing;
 use crate::upstream::Upstream;
 use prove::Verifier;
 use security::Security;
 
-/// Serves the page of one code: `(name in the path, whether Accept asks for HTML)`; `None` for an unknown name.
-pub type ProblemPage = fn(&str, bool) -> Option<Response<Bytes>>;
+/// The documents that the gate serves itself, before the routes of the policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Pages {
+    /// The page of one code: `(name in the path, whether Accept asks for HTML)`; `None` for an unknown name.
+    pub problem: fn(&str, bool) -> Option<Response<Bytes>>,
+    /// The signed capability document, as of now.
+    pub capability: fn(&Signed, Timestamp) -> Response<Bytes>,
+}
 
 /// Everything the requests of one gate share.
 #[derive(Debug)]
@@ -72,8 +80,10 @@ pub struct Gate {
     security: Security,
     /// The way to the backend.
     upstream: Upstream,
-    /// The page of a code, served before the routes.
-    problem_page: ProblemPage,
+    /// The documents that it serves itself.
+    pages: Pages,
+    /// Its own key.
+    own: Arc<Own>,
     /// Refuse to forward while records cannot be written.
     ledger_required: bool,
     /// Tells a wall clock that runs backwards.
@@ -103,12 +113,14 @@ pub struct Parts {
     pub keys: KeyRing,
     /// What remembers.
     pub keeper: Arc<Keeper>,
+    /// The documents that it serves itself.
+    pub pages: Pages,
+    /// Its own key.
+    pub own: Arc<Own>,
     /// The bundles of client certificates.
     pub clients: Arc<Clients>,
     /// The nonces of DPoP proofs.
     pub nonces: Nonces,
-    /// The page of a code.
-    pub problem_page: ProblemPage,
     /// Refuse to forward while records cannot be written.
     pub ledger_required: bool,
 }
@@ -134,7 +146,8 @@ impl Gate {
             metrics: parts.metrics,
             security: Security::default(),
             upstream: Upstream::new(),
-            problem_page: parts.problem_page,
+            pages: parts.pages,
+            own: parts.own,
             ledger_required: parts.ledger_required,
             keeper: parts.keeper,
             in_flight: AtomicUsize::new(0),

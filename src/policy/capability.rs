@@ -1,7 +1,7 @@
 //! The capability document: what the agent takes, derived from the policy and never from the backend (contract §2.4).
 //!
-//! It is not served: a capability document is signed, and this version has no key. Its revision is real all the same, so
-//! that a client can name the one it relies on.
+//! It is served signed (`trust::own`) where the gateway has a key. Its revision is real all the same, so that a client can
+//! name the one it relies on; the keys that stand beside it do not change it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,17 +31,20 @@ pub fn document(policy: &Policy, now: Timestamp) -> Value {
 
 /// SHA-256 of the JCS text of the document without `revision`, `expiry` and `signature`, 64 lowercase hex digits.
 pub fn revision(policy: &Policy) -> String {
-    let text = content(policy).to_string();
+    canonical::sha256_hex(&canonical(&content(policy)))
+}
+
+/// RFC 8785 text of a document.
+pub fn canonical(document: &Value) -> Vec<u8> {
+    let text = document.to_string();
     let bounds = Bounds {
         members: usize::MAX,
         elements: usize::MAX,
         values: usize::MAX,
         ..Bounds::default()
     };
-    // Our own text is always strict JSON; if it were not, its bytes are still one revision.
-    let canonical =
-        json::read(text.as_bytes(), &bounds).map_or_else(|_| text.clone().into_bytes(), |node| canonical::jcs(&node));
-    canonical::sha256_hex(&canonical)
+    // Our own text is always strict JSON; if it were not, its bytes are still one text.
+    json::read(text.as_bytes(), &bounds).map_or_else(|_| text.clone().into_bytes(), |node| canonical::jcs(&node))
 }
 
 /// The members that a revision is made of.

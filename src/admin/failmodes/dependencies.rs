@@ -138,6 +138,24 @@ pub const DEPENDENCIES: &[FailMode] = &[
         "tests/trust_certificates.rs::a_list_that_cannot_tell_lets_nobody_in",
     ),
     happens(
+        "signing key",
+        "unreadable, open to anybody, or no private key that signs, at start",
+        "exit 3, as a mistake of the policy file; nothing listens",
+        "tests/gateway_capability.rs::a_bad_key_is_a_mistake_of_the_policy",
+    ),
+    happens(
+        "signing key",
+        "unreadable or unfit at a reload",
+        "the last good key signs on; a record says so",
+        "tests/gateway_capability.rs::a_changed_key_is_taken_and_a_bad_one_is_not",
+    ),
+    happens(
+        "capability document",
+        "the gate has no key, or the crypto library makes no signature",
+        "`route.undeclared` 404; nothing unsigned is served",
+        "tests/gateway_capability.rs::a_gate_without_a_key_serves_no_document",
+    ),
+    happens(
         "keys of an issuer",
         "file or URL gives no set at the start",
         "a record and standard error say which; `/readyz` is 503, a `kid` that no set holds is `keys.unavailable`; tried again in the background",

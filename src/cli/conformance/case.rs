@@ -184,8 +184,18 @@ impl Need {
         match self {
             Self::Keyless => &[Rule::KeylessShape, Rule::KeylessOverflow, Rule::KeylessAlias],
             Self::Delivery => &[Rule::AddressingImplicit],
-            Self::Signatures => &[Rule::SignatureHeader, Rule::SignatureAlgorithm, Rule::SignatureWrong],
-            Self::Principals => &[Rule::AuthoritySender, Rule::AuthorityRelay],
+            Self::Signatures => &[
+                Rule::SignatureHeader,
+                Rule::SignatureAlgorithm,
+                Rule::KeysUnavailable,
+                Rule::SignatureWrong,
+            ],
+            Self::Principals => &[
+                Rule::AuthMissing,
+                Rule::AuthToken,
+                Rule::AuthoritySender,
+                Rule::AuthorityRelay,
+            ],
             Self::Replay => &[Rule::ReplaySeen],
             Self::Idempotency => &[Rule::IdempotencyConflict],
             Self::Holds => &[Rule::HoldFull],

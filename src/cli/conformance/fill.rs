@@ -2,13 +2,14 @@
 //!
 //! `{{now}}`, `{{now+60s}}` and `{{now-60s}}` are times, `{{unix}}` is now in seconds, `{{uuid}}` one fresh UUID for the
 //! whole case, `{{repeat:N:x}}` a text N times, `{{seal}}` the checksum of contract §7, `{{digest}}` its hex digits in an
-//! expected header field. `{{sign:kid}}` stands for a detached JWS, which this version cannot make.
+//! expected header field, `{{sign:…}}` and `{{token:…}}` what `sign` makes.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::case::{Body, Edit, Form, Request};
+use super::sign::Keys;
 use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::message::{canonical, keyless};
@@ -21,6 +22,8 @@ pub struct Filler<'a> {
     pub id: Uuid,
     /// The orders of the keyless form.
     pub schemas: &'a Schemas,
+    /// What signs.
+    pub keys: &'a Keys,
 }
 
 /// A request that can be sent.
@@ -69,16 +72,21 @@ impl Filler<'_> {
     /// # Errors
     /// What in it cannot be filled.
     pub fn request(&self, template: &Request) -> Result<Filled, String> {
-        let (body, digest) = match &template.body {
+        let Sealed {
+            bytes: body,
+            digest,
+            canonical,
+        } = match &template.body {
             Some(body) => self.body(body)?,
-            None => (Vec::new(), None),
+            None => Sealed::default(),
         };
         let mut headers = Vec::new();
         if template.body.is_some() && !template.headers.contains_key("content-type") {
             headers.push(("content-type".to_owned(), "application/json".to_owned()));
         }
         for (name, value) in &template.headers {
-            headers.push((name.clone(), self.text(value)?));
+            let value = self.keys.sign(&self.text(value)?, canonical.as_deref(), self.now)?;
+            headers.push((name.clone(), value));
         }
         Ok(Filled {
             method: template.method.clone(),
@@ -89,7 +97,7 @@ impl Filler<'_> {
         })
     }
 
-    fn body(&self, template: &Body) -> Result<(Vec<u8>, Option<String>), String> {
+    fn body(&self, template: &Body) -> Result<Sealed, String> {
         let text = match (&template.text, &template.base) {
             (Some(text), None) => text.clone(),
             (None, Some(base)) => {
@@ -106,6 +114,8 @@ impl Filler<'_> {
             (Some(_), Some(_)) | (None, None) => return Err("expected either `base` or `text`".to_owned()),
         };
         let (text, digest) = seal(self.text(&text)?)?;
+        let canonical = canonical_bytes(&text);
+        let text = self.keys.sign(&text, canonical.as_deref(), self.now)?;
         let mut bytes = match template.form {
             Form::Keyed => text.into_bytes(),
             Form::Keyless => self.keyless(&text)?,
@@ -113,7 +123,11 @@ impl Filler<'_> {
         for edit in &template.edits {
             self.edit(&mut bytes, edit)?;
         }
-        Ok((bytes, digest))
+        Ok(Sealed {
+            bytes,
+            digest,
+            canonical,
+        })
     }
 
     /// A text with everything filled in but the seal.
@@ -137,6 +151,13 @@ impl Filler<'_> {
             "uuid" => return Ok(self.id.to_string()),
             "unix" => return Ok(self.now.as_second().to_string()),
             _ => {}
+        }
+        if name.starts_with("sign:") {
+            // Filled in once the text to sign is known.
+            return Ok(format!("{{{{{name}}}}}"));
+        }
+        if let Some(subject) = name.strip_prefix("token:") {
+            return self.keys.token(subject, &self.id.to_string(), self.now);
         }
         if let Some(moved) = name.strip_prefix("now") {
             let seconds = match moved {
@@ -177,6 +198,25 @@ impl Filler<'_> {
         bytes.splice(at..at.saturating_add(find.len()), put);
         Ok(())
     }
+}
+
+/// A body, and what was made of it before it was changed.
+#[derive(Default)]
+struct Sealed {
+    bytes: Vec<u8>,
+    /// Its digest, when it was sealed.
+    digest: Option<String>,
+    /// What a signature of it is over, when it is a message.
+    canonical: Option<Vec<u8>>,
+}
+
+/// The canonical bytes of contract §7 of a message in its keyed form; none of what is no JSON.
+fn canonical_bytes(text: &str) -> Option<Vec<u8>> {
+    let root = json::read(text.as_bytes(), &WIDE).ok()?;
+    Some(match root.get("version") {
+        Some(_) => canonical::delivery_bytes(&root),
+        None => canonical::canonical_bytes(&root),
+    })
 }
 
 /// What stands in a filled text where the checksum comes; it stays itself when the text is filled again.
@@ -229,10 +269,12 @@ mod tests {
 
     fn filled(body: &str) -> Result<Filled, String> {
         let schemas = Schemas::builtin().unwrap();
+        let keys = Keys::published().unwrap();
         let filler = Filler {
             now: "2026-06-01T00:00:00Z".parse().unwrap(),
             id: Uuid::nil(),
             schemas: &schemas,
+            keys: &keys,
         };
         let request = format!(r#"{{"path":"/{{{{uuid}}}}","body":{body}}}"#);
         filler.request(&serde_json::from_str(&request).unwrap())
@@ -253,7 +295,8 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_an_error() {
         for body in [
-            r#"{"text":"{{sign:kid}}"}"#,
+            r#"{"text":"{{sign:fixture-ed25519}}"}"#,
+            r#"{"base":"delivery","set":{"/sender/signature":"{{sign:nobody}}"}}"#,
             r#"{"text":"{{now+60}}"}"#,
             r#"{"text":"{{now"}"#,
             r#"{"text":"{{seal}}"}"#,
@@ -276,6 +319,19 @@ mod tests {
         assert_eq!(plain.digest, changed.digest);
         let changed = String::from_utf8(changed.body).unwrap();
         assert_eq!(changed.replace("Aligned!", "aligned").into_bytes(), plain.body);
+    }
+
+    /// A signature is over the message without it, also when it goes into the message.
+    #[test]
+    fn a_signature_is_over_the_message_and_not_over_itself() {
+        let signed = |kid: &str| {
+            let body = format!(r#"{{"base":"delivery","set":{{"/sender/signature":"{{{{sign:{kid}}}}}"}}}}"#);
+            text(&body)
+        };
+        let (one, other) = (signed("fixture-ed25519"), signed("fixture-ed25519:not-canonical"));
+        assert_ne!(one, other);
+        assert_eq!(canonical_bytes(&one), canonical_bytes(&other));
+        assert!(!one.contains("{{"), "{one}");
     }
 
     #[test]

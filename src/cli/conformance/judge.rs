@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::case::{Case, Expect, Runs, Then};
 use super::fill::{Filled, Filler};
+use super::sign::Keys;
 use super::site::Site;
 use crate::cli::backend::Seen;
 use crate::cli::exchange::Answer;
@@ -45,7 +46,7 @@ impl Ran {
 }
 
 /// Runs a case, unless it cannot be run here.
-pub async fn run(case: &Case, site: &Site, schemas: &Schemas, clock: &Clock) -> Ran {
+pub async fn run(case: &Case, site: &Site, schemas: &Schemas, keys: &Keys, clock: &Clock) -> Ran {
     if let Some(reason) = case.pending() {
         return Ran::without_answer(Outcome::Pending(reason));
     }
@@ -57,6 +58,7 @@ pub async fn run(case: &Case, site: &Site, schemas: &Schemas, clock: &Clock) -> 
         now: clock.now(),
         id: Uuid::from_u128(clock.id().as_u128()),
         schemas,
+        keys,
     };
     match send(case, site, &filler).await {
         Ok((filled, seen, answer)) => judged(case, site, &filled, &seen, &answer),

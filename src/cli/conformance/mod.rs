@@ -5,21 +5,42 @@ mod cases;
 mod fill;
 mod judge;
 mod junit;
+mod sign;
 mod site;
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use case::Case;
+use case::{Case, Request};
+use fill::Filler;
 use judge::{Outcome, Ran};
 use serde::Serialize;
+use sign::Keys;
 use site::Site;
+use uuid::Uuid;
 
 use super::Exit;
 use super::screen::{Format, Screen, Tone};
 use crate::clock::Clock;
 use crate::message::profile::Schemas;
+
+/// The body that the template of a request makes, as in the files of `tests/conformance/`.
+///
+/// # Errors
+/// What in it cannot be filled.
+pub fn body(template: &str, clock: &Clock) -> std::result::Result<Vec<u8>, String> {
+    let schemas = Schemas::builtin().map_err(|error| error.to_string())?;
+    let keys = Keys::published()?;
+    let template: Request = serde_json::from_str(template).map_err(|error| error.to_string())?;
+    let filler = Filler {
+        now: clock.now(),
+        id: Uuid::from_u128(clock.id().as_u128()),
+        schemas: &schemas,
+        keys: &keys,
+    };
+    Ok(filler.request(&template)?.body)
+}
 
 /// What `conformance` is asked.
 #[derive(Debug, clap::Args)]
@@ -67,9 +88,10 @@ async fn results(arguments: &Arguments) -> std::result::Result<Vec<Result>, Stri
 
 async fn results_at(site: &Site, clock: &Clock) -> std::result::Result<Vec<Result>, String> {
     let schemas = Schemas::builtin().map_err(|error| error.to_string())?;
+    let keys = Keys::published()?;
     let mut results = Vec::new();
     for case in cases::all()? {
-        let ran = judge::run(&case, site, &schemas, clock).await;
+        let ran = judge::run(&case, site, &schemas, &keys, clock).await;
         results.push(Result { case, ran });
     }
     // A refused message must not arrive after its answer either.

@@ -14,13 +14,11 @@ use crate::app::{Running, Setup};
 use crate::cli::backend::Backend;
 use crate::cli::chain;
 use crate::cli::exchange::{Answer, exchange};
+use crate::cli::place::Place;
 use crate::clock::Clock;
 use crate::config::{self, Overrides};
 use crate::record::Sink;
 use crate::state::memory::Memory;
-
-/// The policy of every case.
-const FIXTURE: &str = include_str!("../../../policies/fixture.yaml");
 
 /// A gate to judge, and the backend behind it.
 pub struct Site {
@@ -31,6 +29,8 @@ pub struct Site {
     prefix: String,
     /// The gate, when it is in this process, and its records.
     own: Option<(Running, Sink)>,
+    /// The files of its policy, which it may read again.
+    _place: Option<Place>,
 }
 
 impl Site {
@@ -67,6 +67,7 @@ impl Site {
             authority,
             prefix: path.trim_end_matches('/').to_owned(),
             own: None,
+            _place: None,
         }
     }
 
@@ -77,7 +78,8 @@ impl Site {
             admin: Some("127.0.0.1:0".to_owned()),
             backend: Some(format!("http://{}", backend.address)),
         };
-        let config = config::from_text_with("fixture.yaml", FIXTURE, &overrides)
+        let place = Place::new(clock).map_err(|error| format!("no place for the fixture policy: {error}"))?;
+        let config = config::load_with(&place.policy, &overrides)
             .map_err(|mistakes| format!("policies/fixture.yaml has {} mistakes", mistakes.mistakes.len()))?;
         let sink = Sink::memory();
         let setup = Setup {
@@ -94,6 +96,7 @@ impl Site {
             authority: running.gate().to_string(),
             prefix: String::new(),
             own: Some((running, sink)),
+            _place: Some(place),
         })
     }
 

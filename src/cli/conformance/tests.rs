@@ -172,6 +172,9 @@ fn an_implementation_that_lets_everything_through_fails_every_case() {
         match &result.ran.outcome {
             Outcome::Passed => panic!("{} passed", result.case.id),
             Outcome::Pending(_) => {}
+            Outcome::Failed(faults) if !result.case.before.is_empty() => {
+                assert_eq!(faults[0], "request 1 before it: expected allow, got nothing");
+            }
             Outcome::Failed(faults) => {
                 assert!(faults[0].starts_with("verdict: expected"), "{faults:?}");
                 let arrived = faults

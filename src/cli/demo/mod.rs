@@ -1,12 +1,11 @@
 //! `portcullis demo`: a gate, a backend and a tour of messages, all in this process and over real HTTP.
 
 mod client;
+mod signed;
 mod tour;
 
-use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -14,6 +13,7 @@ use tour::Stop;
 
 use super::Exit;
 use super::backend::Backend;
+use super::place::Place;
 use super::report::Report;
 use super::screen::{Format, Screen, Tone};
 use crate::app::{Running, Setup};
@@ -58,7 +58,14 @@ async fn tell(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
     let Some(route) = config.policy.routes.first().cloned() else {
         return Ok(Exit::CouldNotRun);
     };
-    let stops = tour::stops(route.path.as_str(), route.body_limit, clock.now());
+    let mut stops = tour::stops(route.path.as_str(), route.body_limit, clock.now());
+    match signed::stops(&clock) {
+        Ok(signed) => stops.extend(signed),
+        Err(error) => {
+            screen.trouble(&format!("error: {error}"))?;
+            return Ok(Exit::CouldNotRun);
+        }
+    }
     let setup = Setup {
         config,
         watched: None,
@@ -145,38 +152,5 @@ fn print(stop: &Stop, report: &Report, screen: &mut Screen) -> io::Result<()> {
             let line = screen.tint(tone, &report.row());
             screen.line(&format!("{:<50}  {line}", stop.what))
         }
-    }
-}
-
-/// A directory of its own for the policy; removed when dropped.
-struct Place {
-    directory: PathBuf,
-    policy: PathBuf,
-}
-
-impl Place {
-    fn new(clock: &Clock) -> io::Result<Self> {
-        let directory = std::env::temp_dir().join(format!("portcullis-demo-{}", clock.id()));
-        fs::create_dir(&directory)?;
-        let place = Self {
-            policy: directory.join("fixture.yaml"),
-            directory,
-        };
-        fs::write(&place.policy, include_str!("../../../policies/fixture.yaml"))?;
-        Ok(place)
-    }
-
-    /// Writes a file beside the policy.
-    fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
-        let path = self.directory.join(name);
-        fs::write(&path, bytes)?;
-        Ok(path)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // A temporary directory that stays behind harms nobody.
-        drop(fs::remove_dir_all(&self.directory));
     }
 }

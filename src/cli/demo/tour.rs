@@ -108,6 +108,11 @@ pub fn stops(path: &str, limit: usize, now: Timestamp) -> Vec<Stop> {
             edited("/body/memory_updates_proposed", json!(["Remember this."])),
             Some(Rule::HoldRequired),
         ),
+        sealed(
+            "saying that it is signed, without a signature",
+            edited("/trust/channel", json!("signed-envelope")),
+            Some(Rule::SignatureAbsent),
+        ),
     ]
 }
 

@@ -10,6 +10,9 @@ use crate::policy::{Body, Deadlines, Level, Limits, Mode, PathPattern, ResultUrl
 /// Paths under this prefix are the gateway's own.
 const RESERVED: &str = "/.well-known/uai/";
 
+/// So is its capability document.
+const CAPABILITY: &str = "/.well-known/uaix.json";
+
 /// Media types that a route for messages may take; all but the last when it names none.
 const MESSAGE_TYPES: &[&str] = &["application/uai+json", "application/json", KEYLESS_TYPE];
 
@@ -138,6 +141,12 @@ fn path(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Option<PathPatte
         report.value(
             &pointer,
             &format!("`path`: expected a path outside `{RESERVED}`, which is the gateway's own"),
+        );
+    }
+    if PathPattern::parse(CAPABILITY).is_ok_and(|own| own.overlaps(&pattern)) {
+        report.value(
+            &pointer,
+            &format!("`path`: expected another path than `{CAPABILITY}`, which is the gateway's own"),
         );
     }
     Some(pattern)

@@ -12,6 +12,7 @@ use crate::policy::{
     Algorithm, Claim, ClaimAbout, ClientBundle, Credential, Issuer, KeySource, Pattern, Principal, Proofs, Role,
     Scheme, Trust,
 };
+use crate::trust::sign::SigningKey;
 
 /// Everything the policy believes; `None` when a part of it cannot be built.
 pub(super) fn believed(raw: &raw::Policy, gathered: &Gathered, report: &mut Report<'_>) -> Option<Trust> {
@@ -36,7 +37,7 @@ pub(super) fn believed(raw: &raw::Policy, gathered: &Gathered, report: &mut Repo
         principals: principals.into_iter().collect::<Option<_>>()?,
         clients: clients.into_iter().collect::<Option<_>>()?,
         key: match &raw.signing_key {
-            Some(path) => Some(file(path, "/signing_key", gathered, report)?),
+            Some(path) => Some(signing_key(path, gathered, report)?),
             None => None,
         },
         max_token_life: life.unwrap_or(default.max_token_life),
@@ -389,6 +390,15 @@ fn file(path: &str, pointer: &str, gathered: &Gathered, report: &mut Report<'_>)
         report.value(pointer, "expected an absolute path, as this policy is no file");
     }
     resolved
+}
+
+/// The gateway's own key has to be one that signs, else nothing starts.
+fn signing_key(path: &str, gathered: &Gathered, report: &mut Report<'_>) -> Option<PathBuf> {
+    let path = file(path, "/signing_key", gathered, report)?;
+    if let Err(problem) = SigningKey::load(&path) {
+        report.value("/signing_key", &format!("`signing_key`: the file {problem}"));
+    }
+    Some(path)
 }
 
 fn each<T, U>(list: &[T], pointer: &str, mut build: impl FnMut(&T, &str) -> U) -> Vec<U> {

@@ -20,6 +20,7 @@ use crate::decide::Refusal;
 use crate::message::envelope::Message;
 use crate::policy::{Policy, Route};
 use crate::state::answer::Answer;
+use crate::trust::sign::SigningKey;
 use problem::Problem;
 
 /// The field that names the verdict, on every answer.
@@ -45,6 +46,8 @@ pub struct Asked<'a> {
     pub digest: Option<&'a str>,
     /// The message, once stage 4 passed; `uai.error.v1` is used only for refusals after stage 7.
     pub message: Option<&'a Message<'a>>,
+    /// The gateway's own key, when it has one, for a `uai.error.v1`.
+    pub key: Option<&'a SigningKey>,
     /// Now, for `issued_at` of a `uai.error.v1`.
     pub now: jiff::Timestamp,
     /// Whether the client's body is left unread on HTTP/1.1, so that the connection must close.

@@ -8,9 +8,10 @@ use crate::message::envelope::Envelope;
 use crate::message::json::{self, Bounds};
 use crate::message::profile::Schemas;
 use crate::policy::{
-    Agent, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Level, Limits, Messages, Mode,
-    PathPattern, Proofs, Rates, Replay, ReviewActions, Scheme, Trust, Vocabulary,
+    Agent, Algorithm, Backend, BackendView, Body, Deadlines, Freshness, Idempotency, Integrity, Level, Limits,
+    Messages, Mode, PathPattern, Proofs, Rates, Replay, ReviewActions, Scheme, Trust, Vocabulary,
 };
+use crate::trust::sign::generate;
 
 const FINAL_REPORT: &[u8] = include_bytes!("../../../examples/final-report.keyed.json");
 
@@ -88,6 +89,7 @@ pub(super) fn asked<'a>(policy: &'a Policy, route: Option<&'a Route>) -> Asked<'
         accepts_uai: false,
         digest: None,
         message: None,
+        key: None,
         now: jiff::Timestamp::UNIX_EPOCH,
         close: false,
         wants_nonce: false,
@@ -350,6 +352,36 @@ fn a_uai_error_is_sealed_and_addressed_to_the_sender() {
         message.digest()
     );
     assert_eq!(text(&response), expected);
+}
+
+/// Contract §5: signed when the gateway has a key; the signature travels with the record and is part of no digest.
+#[test]
+fn a_uai_error_is_signed_by_a_gateway_with_a_key() {
+    let policy = policy();
+    let route = route(Level::L3);
+    let root = json::read(FINAL_REPORT, &Bounds::default()).unwrap();
+    let message = Message::open(FINAL_REPORT, root).unwrap();
+    let key = generate(Algorithm::Ed25519, Some("gate-1")).unwrap();
+    let key = SigningKey::parse(key.reveal().as_bytes()).unwrap();
+    let asked = Asked {
+        accepts_uai: true,
+        message: Some(&message),
+        key: Some(&key),
+        ..asked(&policy, Some(&route))
+    };
+    let response = refuse(&refusal(Rule::FreshnessExpired), &asked);
+    let root = json::read(response.body(), &Bounds::default()).unwrap();
+    let error = Message::open(response.body(), root).unwrap();
+    assert_eq!(policy.schemas.violations(&error), []);
+    let sealed = format!("sha256:{}", error.digest());
+    assert_eq!(error.text(&["integrity", "checksum"]), Some(sealed.as_str()));
+    assert_eq!(error.text(&["trust", "channel"]), Some("signed-envelope"));
+    // Ed25519 makes one signature only, so what is expected can be made again.
+    let jws = key
+        .sign_detached("uai-message+jws", asked.now, None, error.canonical())
+        .unwrap();
+    let reference = format!("data:application/jose,{jws}");
+    assert_eq!(error.text(&["trust", "signature_ref"]), Some(reference.as_str()));
 }
 
 #[test]

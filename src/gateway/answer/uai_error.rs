@@ -1,4 +1,5 @@
-//! `uai.error.v1`: the refusal as a sealed message from the gateway's agent to the sender (contract §5).
+//! `uai.error.v1`: the refusal as a sealed message from the gateway's agent to the sender (contract §5), signed when the
+//! gateway has a key; the signature travels in `trust.signature_ref`.
 
 use serde::Serialize;
 
@@ -18,9 +19,21 @@ pub(super) fn seal(problem: &Problem<'_>, refusal: &Refusal, asked: &Asked<'_>) 
     let mut envelope = Envelope::new(problem, asked)?;
     let bare = super::json(&envelope);
     let root = json::read(&bare, &Bounds::default()).ok()?;
-    envelope.integrity.checksum = Some(format!("sha256:{}", canonical::digest(&root)));
+    let canonical = canonical::canonical_bytes(&root);
+    envelope.integrity.checksum = Some(format!("sha256:{}", canonical::sha256_hex(&canonical)));
+    if let Some(key) = asked.key {
+        // Neither checksum nor this reference is part of what is signed. An answer that cannot be signed is not sent.
+        let jws = key.sign_detached(MESSAGE_TYP, asked.now, None, &canonical).ok()?;
+        envelope.trust.signature_ref = Some(format!("{SIGNATURE_REF}{jws}"));
+    }
     Some(super::json(&envelope))
 }
+
+/// `typ` of the signature of a message.
+const MESSAGE_TYP: &str = "uai-message+jws";
+
+/// What a signature that travels in `trust.signature_ref` begins with (contract §7).
+const SIGNATURE_REF: &str = "data:application/jose,";
 
 /// Whether stage 7 passed when this stage decides. A fault that can strike anywhere proves nothing.
 const fn is_after_schema(stage: Stage) -> bool {
@@ -93,6 +106,8 @@ struct Delivery {
 struct Trust {
     channel: &'static str,
     auth_scheme: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature_ref: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -156,9 +171,17 @@ impl<'a> Envelope<'a> {
                 idempotency_key: format!("idem_{}", asked.id),
                 fallback_directive: problem.retry.how,
             },
-            trust: Trust {
-                channel: "public-web",
-                auth_scheme: if is_https { "https" } else { "none" },
+            trust: match asked.key {
+                Some(_) => Trust {
+                    channel: "signed-envelope",
+                    auth_scheme: "jws",
+                    signature_ref: None,
+                },
+                None => Trust {
+                    channel: "public-web",
+                    auth_scheme: if is_https { "https" } else { "none" },
+                    signature_ref: None,
+                },
             },
             body: problem.body(),
             provenance: Provenance {
