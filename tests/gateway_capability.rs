@@ -50,6 +50,7 @@ async fn keyed(directory: &Path) -> (Rig, Clock) {
         watched: None,
         sink: sink.clone(),
         clock: clock.clone(),
+        store: Some(rig::store()),
     })
     .await
     .unwrap();

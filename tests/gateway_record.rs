@@ -223,7 +223,11 @@ async fn a_panic_costs_one_request() {
         sink: sink.clone(),
         metrics: portcullis::telemetry::Metrics::new(),
         keeper: Arc::new(portcullis::state::Keeper::over(rig::store())),
-        problem_page: |_, _| panic!("a fault"),
+        pages: portcullis::gateway::Pages {
+            problem: |_, _| panic!("a fault"),
+            ..portcullis::discovery::PAGES
+        },
+        own: portcullis::trust::own::Own::load(None).unwrap(),
         ledger_required: true,
     }));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -53,7 +53,13 @@ async fn moving(store: Arc<dyn Store>, settings: &str) -> (Rig, Clock) {
     let (sink, clock) = (Sink::memory(), rig::clock());
     let text = policy(&backend.url(), settings, &legacy());
     let running = run_over(&text, sink.clone(), clock.clone(), Some(store)).await;
-    (Rig { running, backend, sink }, clock)
+    let rig = Rig {
+        running,
+        backend,
+        sink,
+        clock: clock.clone(),
+    };
+    (rig, clock)
 }
 
 fn after(clock: &Clock, seconds: i64) {
@@ -143,6 +149,7 @@ async fn what_was_not_sent_may_be_sent_again() {
         running: run_over(&text, sink.clone(), rig::clock(), Some(Arc::clone(&store))).await,
         backend: rig.backend.clone(),
         sink,
+        clock: rig::clock(),
     };
     for bytes in [order("k", "{}"), message("msg_a", "key_a")] {
         for _ in 0..2 {
@@ -157,6 +164,7 @@ async fn what_was_not_sent_may_be_sent_again() {
             running,
             backend: rig.backend.clone(),
             sink: Sink::memory(),
+            clock: rig::clock(),
         };
         assert_eq!(whole.send(&bytes).await.status, 200);
     }
@@ -200,6 +208,7 @@ async fn an_observe_route_writes_nothing_and_tells_what_would_have_been() {
             running: run_over(&text, sink.clone(), rig::clock(), Some(Arc::clone(&store))).await,
             backend: backend.clone(),
             sink,
+            clock: rig::clock(),
         }
     };
     let observed = ROUTES.replace("    takes: messages\n", "    takes: messages\n    mode: observe\n");

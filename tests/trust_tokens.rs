@@ -67,7 +67,7 @@ issuers:
   - {{name: lost, keys: "{}", token_issuer: "https://lost.example"}}
 principals:
   - {{name: agent-a, role: worker, credentials: [{{issuer: as, sub: a}}], actors: [helper]}}
-  - {{name: agent-b, role: worker, credentials: [{{issuer: as, sub: b}}]}}
+  - {{name: agent-b, role: worker, credentials: [{{issuer: as, sub: b}}], rate: 1}}
 "#,
             keys.display(),
             directory.path().join("nothing.json").display(),
@@ -608,4 +608,34 @@ proptest! {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_principal_has_a_rate_of_its_own() {
+    // `limits.principal-rate`, with the clock of the rig standing still.
+    let stand = Stand::new().await;
+    let mut claims = stand.claims("/bearer");
+    claims["sub"] = "b".into();
+    let fields = bearer(&stand.token(&claims));
+    for _ in 0..2 {
+        assert_eq!(stand.rig.send(post("/bearer", &fields, "{}")).await.status, 200);
+    }
+    let answer = stand.refuses("/bearer", &fields, "limits.principal-rate", 429).await;
+    assert_eq!(answer.header("ratelimit").as_deref(), Some("\"presenter\";r=0;t=1"));
+    let other = bearer(&stand.token(&stand.claims("/bearer")));
+    assert_eq!(stand.rig.send(post("/bearer", &other, "{}")).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_proof_is_used_once() {
+    let stand = Stand::new().await;
+    let token = stand.token(&stand.bound("/dpop"));
+    let mut claims = stand.proof_claims("/dpop", &token);
+    let fields = with_proof(&token, &stand.proof(&claims));
+    assert_eq!(stand.rig.send(post("/dpop", &fields, "{}")).await.status, 200);
+    let answer = stand.refuses("/dpop", &fields, "auth.dpop", 401).await;
+    assert!(answer.header("www-authenticate").unwrap().starts_with("DPoP "));
+    claims["jti"] = "p-2".into();
+    let fields = with_proof(&token, &stand.proof(&claims));
+    assert_eq!(stand.rig.send(post("/dpop", &fields, "{}")).await.status, 200);
 }

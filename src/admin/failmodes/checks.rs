@@ -97,14 +97,8 @@ pub const CHECKS: &[FailMode] = &[
     ),
     tested(
         Rule::LimitsRate,
-        "concurrency",
-        "more requests at once than the limit",
-        "tests/gateway_limits.rs::requests_in_progress_are_bounded",
-    ),
-    tested(
-        Rule::LimitsRate,
         "rate",
-        "more requests a second than the address or the route may send",
+        "more requests a second than the address or the route may send, or more at once than the limit",
         "tests/gateway_limits.rs::a_peer_and_a_route_have_a_rate",
     ),
     tested(
@@ -154,6 +148,12 @@ pub const CHECKS: &[FailMode] = &[
         "one principal",
         "two credentials of two principals, or an actor whom the policy does not list",
         "tests/trust_certificates.rs::credentials_of_two_principals_are_refused",
+    ),
+    tested(
+        Rule::LimitsPrincipalRate,
+        "rate",
+        "more requests a second than the principal may present",
+        "tests/trust_tokens.rs::a_principal_has_a_rate_of_its_own",
     ),
     cases(
         Rule::JsonUtf8,
