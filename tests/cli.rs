@@ -473,6 +473,26 @@ fn run_refuses_what_it_cannot_listen_on() {
 }
 
 #[test]
+fn run_does_not_start_without_its_store() {
+    let directory = tempfile::tempdir().unwrap();
+    file(&directory, "taken", "no directory");
+    let text = "
+agent: {ids: [a.b]}
+backend: {url: 'http://127.0.0.1:9000'}
+listen: 127.0.0.1:0
+admin: 127.0.0.1:0
+state: {engine: embedded, path: taken}
+routes:
+  - {name: look, path: /look, method: GET, takes: read}
+";
+    let path = file(&directory, "gate.yaml", text);
+    let output = portcullis(&["run", "--policy", path.to_str().unwrap()]);
+    assert_eq!(exit(&output), 3);
+    let said = stderr(&output);
+    assert!(said.contains("error: ") && !said.contains("gate on"), "{said}");
+}
+
+#[test]
 fn run_serves_until_it_is_told_to_end() {
     let directory = tempfile::tempdir().unwrap();
     let strict = std::fs::read_to_string("policies/strict.yaml").unwrap();

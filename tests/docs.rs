@@ -62,6 +62,8 @@ const GROUPS: &[&str] = &[
     "json",
     "deadlines",
     "freshness",
+    "state",
+    "replay",
     "headers",
     "review_actions",
     "schemas",

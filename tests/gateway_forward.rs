@@ -209,6 +209,7 @@ async fn an_answer_that_says_it_is_uai_is_judged() {
     for (what, change) in table {
         let mut said = acknowledgement();
         change(&mut said);
+        let rig = Rig::usual().await;
         rig.backend.does(answer(200, uai, said.to_string()));
         let reply = rig.send(post("/v1/messages", "", report().to_string())).await;
         assert_eq!(reply.rule(), "backend.contract", "{what}: {}", reply.text);
@@ -217,11 +218,13 @@ async fn an_answer_that_says_it_is_uai_is_judged() {
         assert_eq!(reply.json()["retry"]["allowed"], false);
     }
     // The same bytes under another type claim nothing.
+    let rig = Rig::usual().await;
     rig.backend.does(answer(200, "content-type: text/plain\r\n", "{}"));
     assert_eq!(
         rig.send(post("/v1/messages", "", report().to_string())).await.status,
         200
     );
+    let rig = Rig::usual().await;
     rig.backend
         .does(answer(200, "content-type: application/uai-keyless+json\r\n", "[]"));
     assert_eq!(

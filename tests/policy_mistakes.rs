@@ -144,6 +144,19 @@ fn every_mistake_of_shape_is_found() {
         (with("root", "deadlines: {head: 5}"), "/deadlines/head", "a duration"),
         (with("root", "deadlines: {head: 25h}"), "/deadlines/head", "at most 24h"),
         (with("root", "freshness: {skew: 2h}"), "/freshness/skew", "at most 1h"),
+        (with("root", "state: {engine: sqlite}"), "/state/engine", "`memory`"),
+        (with("root", "state: {timeout: 31s}"), "/state/timeout", "at most"),
+        (
+            with("root", "state: {engine: redis, wait: 17, url: \"redis://h\"}"),
+            "/state/wait",
+            "at most 16",
+        ),
+        (with("root", "replay: {max: 0}"), "/replay/max", "at least 1"),
+        (
+            with("root", "idempotency: {retention: 9000h}"),
+            "/idempotency/retention",
+            "at most",
+        ),
         (with("root", "ledger: maybe"), "/ledger", "`required`, `best_effort`"),
         (with("root", "hold: uai.agent.ack.v1"), "/hold", "a list"),
         (

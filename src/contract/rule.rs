@@ -207,12 +207,12 @@ rules! {
     DeliveryConflict         "delivery.conflict"            Semantics    SchemaViolation      422 None,                                        "9"    -     built;
     StatusPublicSafe         "status.public-safe"           Semantics    SchemaViolation      422 None,                                        "9"    -     built;
     StateUnavailable         "state.unavailable"            Replay       StateUnavailable     503 None,                                        "8"    -     built;
-    IdempotencyConflict      "idempotency.conflict"         Replay       IdempotencyConflict  422 None,                                        "8"    -     planned;
-    IdempotencyInFlight      "idempotency.in-flight"        Replay       IdempotencyInFlight  409 None,                                        "8"    -     planned;
-    IdempotencyUnknown       "idempotency.unknown"          Replay       OutcomeUnknown       409 None,                                        "8"    -     planned;
-    ReplaySeen               "replay.seen"                  Replay       ReplayDetected       409 None,                                        "8"    -     planned;
-    ReplayShare              "replay.share"                 Replay       RateLimited          429 None,                                        "8"    -     planned;
-    StateFull                "state.full"                   Replay       StateUnavailable     503 None,                                        "8"    -     planned;
+    IdempotencyConflict      "idempotency.conflict"         Replay       IdempotencyConflict  422 None,                                        "8"    -     built;
+    IdempotencyInFlight      "idempotency.in-flight"        Replay       IdempotencyInFlight  409 None,                                        "8"    -     built;
+    IdempotencyUnknown       "idempotency.unknown"          Replay       OutcomeUnknown       409 None,                                        "8"    -     built;
+    ReplaySeen               "replay.seen"                  Replay       ReplayDetected       409 None,                                        "8"    -     built;
+    ReplayShare              "replay.share"                 Replay       RateLimited          429 None,                                        "8"    -     built;
+    StateFull                "state.full"                   Replay       StateUnavailable     503 None,                                        "8"    -     built;
     LeaseHeld                "lease.held"                   Guards       IdentityLeaseConflict 423 None,                                        "13"   -     planned;
     LeaseStaleInstance       "lease.stale-instance"         Guards       IdentityLeaseConflict 423 None,                                        "13"   -     planned;
     DeliveryAckTarget        "delivery.ack-target"          Guards       InvalidAckTarget     403 None,                                        "13"   -     planned;

@@ -114,7 +114,7 @@ pub async fn admit(case: &mut Case, plan: Option<Plan>, deadline: Duration) -> R
         return Ok(Passage::Run(None));
     }
     match case.gate.keeper.admit(plan, deadline).await.map_err(Refusal::new)? {
-        Admitted::Run(ticket) => Ok(Passage::Run(Some(ticket))),
+        Admitted::Run(ticket) => Ok(Passage::Run(Some(*ticket))),
         Admitted::Replayed(stored) => {
             case.replayed = true;
             Ok(Passage::Stored(answer::stored(&stored).map(AnswerBody::whole)))

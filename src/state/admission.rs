@@ -22,7 +22,7 @@ use crate::contract::{Finding, Rule};
 #[derive(Debug)]
 pub enum Admitted {
     /// It is new, and remembered; it may run.
-    Run(Ticket),
+    Run(Box<Ticket>),
     /// It ran before; this is what it was answered.
     Replayed(Answer),
 }
@@ -97,12 +97,7 @@ pub async fn admit(store: &Arc<dyn Store>, plan: Plan, patience: Duration) -> Re
         draft.claim(Step::Key, key.key, running.clone(), key.until);
     }
     if let Some(id) = &plan.id {
-        // Beside a key the entry needs no owner: the key's entry says whose run it is.
-        let owner = match running {
-            Some(_) => Bytes::new(),
-            None => Bytes::copy_from_slice(&plan.owner),
-        };
-        draft.claim(Step::Id, id.key, owner, id.until);
+        draft.claim(Step::Id, id.key, Bytes::copy_from_slice(&plan.owner), id.until);
         draft.message(id, &plan);
     }
     if let Some(key) = &plan.key {
@@ -112,7 +107,7 @@ pub async fn admit(store: &Arc<dyn Store>, plan: Plan, patience: Duration) -> Re
     let Draft { txn, steps, full } = draft;
     let ticket = Ticket::new(Arc::clone(store), plan, running, patience);
     match commit_or_undo(store, txn, &ticket, patience).await {
-        Ok(Committed::Done) => Ok(Admitted::Run(ticket)),
+        Ok(Committed::Done) => Ok(Admitted::Run(Box::new(ticket))),
         Ok(Committed::Full { index }) => Err(full_at(&full, index)),
         Ok(Committed::Conflict { index, current }) => {
             let plan = ticket.into_plan();

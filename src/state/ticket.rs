@@ -153,10 +153,8 @@ impl Ticket {
             back(id.share, id.until);
             back(scope::total("replay"), id.until);
             change.delete.push(id.key);
-            if self.running.is_none() {
-                let owner = Bytes::copy_from_slice(&self.plan.owner);
-                change.expect.push(Expect::Equals(id.key, owner));
-            }
+            let owner = Bytes::copy_from_slice(&self.plan.owner);
+            change.expect.push(Expect::Equals(id.key, owner));
         }
         if let Some((key, running)) = self.keyed() {
             change.count.push(Count {

@@ -345,6 +345,42 @@ pub const CHECKS: &[FailMode] = &[
         "task status",
         "an address, host name, path or stack trace that is not for the public",
     ),
+    tested(
+        Rule::IdempotencyConflict,
+        "idempotency key",
+        "the key belongs to another request of the same presenter or signer",
+        "src/state/admission/tests.rs::the_order_is_proof_key_id",
+    ),
+    tested(
+        Rule::IdempotencyInFlight,
+        "idempotency key",
+        "the first request with the key is still running",
+        "tests/once.rs::a_request_that_is_still_running_is_told_so",
+    ),
+    tested(
+        Rule::IdempotencyUnknown,
+        "idempotency key",
+        "the first request with the key may have reached the backend, and its answer is lost",
+        "tests/once.rs::an_answer_that_is_lost_leaves_the_outcome_unknown",
+    ),
+    tested(
+        Rule::ReplaySeen,
+        "replay",
+        "a message that was admitted before",
+        "tests/once.rs::a_message_is_admitted_once",
+    ),
+    tested(
+        Rule::ReplayShare,
+        "replay",
+        "more live messages of one sender than its share",
+        "tests/once.rs::a_flood_of_ids_is_refused_at_the_bound_and_forgets_nothing",
+    ),
+    tested(
+        Rule::StateFull,
+        "store",
+        "more live messages or keys than may be remembered; no live entry makes room",
+        "tests/once.rs::a_flood_of_ids_is_refused_at_the_bound_and_forgets_nothing",
+    ),
     cases(
         Rule::HoldRequired,
         "memory firewall",

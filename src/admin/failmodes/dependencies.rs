@@ -47,6 +47,42 @@ pub const DEPENDENCIES: &[FailMode] = &[
         "the line is counted as lost, the next begins a new line",
         "src/record/sink.rs::a_sink_that_recovers_is_sound_again_and_begins_a_new_line",
     ),
+    happens(
+        "store",
+        "it cannot be read or written, or does not answer in time",
+        "`state.unavailable` 503; nothing reaches the backend, and a late commit is undone",
+        "tests/once.rs::a_store_that_is_down_lets_nothing_through",
+    ),
+    happens(
+        "store",
+        "it cannot be opened at the start",
+        "exit 3; nothing listens",
+        "tests/cli.rs::run_does_not_start_without_its_store",
+    ),
+    happens(
+        "store",
+        "an answer of the backend cannot be stored",
+        "the client gets it; an event says so, and later requests with its key are told that the outcome is unknown",
+        "tests/once.rs::a_true_answer_is_given_also_when_it_cannot_be_stored",
+    ),
+    happens(
+        "store that forgets",
+        "the process starts again",
+        "`/readyz` is 503 until the restart fence has passed",
+        "tests/once.rs::a_gate_that_began_without_a_past_says_when_it_is_ready",
+    ),
+    happens(
+        "fence file",
+        "missing, damaged, or later than any clock may be",
+        "the fence is not known, and `/readyz` is 503, until it is reset",
+        "src/state/fence.rs::a_lost_or_damaged_file_is_unknown_until_it_is_reset",
+    ),
+    happens(
+        "client",
+        "it leaves while its remembered request runs",
+        "the request is brought to its end and its answer stored; the record says `aborted`",
+        "tests/once.rs::a_client_that_leaves_does_not_take_its_request_along",
+    ),
     refuses(
         Rule::InternalPanic,
         "the gate itself",

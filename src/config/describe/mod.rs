@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Config;
 use crate::policy::{BackendView, Body, Integrity, Payload, Policy, Route, Vocabulary};
+use crate::state::engine::{EngineConfig, StateConfig};
 
 /// The effective policy; serialises for `--output json`.
 #[derive(Debug, Serialize)]
@@ -27,6 +28,8 @@ pub struct Effective {
     pub tls: Option<TlsFiles>,
     /// `required` or `best_effort`.
     pub ledger: &'static str,
+    /// Engine of the store, where it is, and how long it may take.
+    pub state: String,
     /// Where admitted requests go.
     pub backend: String,
     /// `http1` or `h2c`.
@@ -167,6 +170,7 @@ pub fn describe(config: &Config) -> Effective {
         } else {
             "best_effort"
         },
+        state: state(&server.state),
         backend: format!("http://{}", policy.backend.authority),
         backend_protocol: if policy.backend.h2c { "h2c" } else { "http1" },
         public_url: policy.public_url.clone(),
@@ -184,6 +188,19 @@ pub fn describe(config: &Config) -> Effective {
         removed_headers: policy.removed_headers.clone(),
         routes: policy.routes.iter().map(|one| route(one, policy)).collect(),
     }
+}
+
+fn state(config: &StateConfig) -> String {
+    let place = match &config.engine {
+        EngineConfig::Memory { fence_file: None } => "forgotten at a restart".to_owned(),
+        EngineConfig::Memory { fence_file: Some(file) } => format!("fence file {}", file.display()),
+        EngineConfig::Embedded { path } => path.display().to_string(),
+        EngineConfig::Redis { remote, wait } => {
+            format!("{}, namespace {}, wait {wait}", remote.url, remote.namespace)
+        }
+        EngineConfig::Postgres { remote } => format!("{}, namespace {}", remote.url, remote.namespace),
+    };
+    format!("{} ({place}), timeout {}", config.engine.name(), text(config.timeout))
 }
 
 fn route(route: &Route, policy: &Policy) -> EffectiveRoute {
@@ -270,6 +287,11 @@ fn limits(policy: &Policy) -> Vec<Limit> {
         ("limits.header_bytes", limits.header_bytes),
         ("limits.target", limits.target),
         ("json.string", json.string),
+        ("idempotency.max_body", policy.idempotency.max_body),
+        (
+            "idempotency.max_bytes",
+            usize::try_from(policy.idempotency.max_bytes).unwrap_or(usize::MAX),
+        ),
     ];
     let counts = [
         ("limits.header_count", limits.header_count),
@@ -279,6 +301,9 @@ fn limits(policy: &Policy) -> Vec<Limit> {
         ("json.members", json.members),
         ("json.elements", json.elements),
         ("json.values", json.values),
+        ("replay.max", number(policy.replay.max)),
+        ("replay.per_sender_max", number(policy.replay.per_sender_max)),
+        ("idempotency.max", number(policy.idempotency.max)),
     ];
     let times = [
         ("deadlines.head", Some(deadlines.head)),
@@ -289,7 +314,11 @@ fn limits(policy: &Policy) -> Vec<Limit> {
         ("freshness.window", Some(freshness.window)),
         ("freshness.skew", Some(freshness.skew)),
         ("freshness.max_lifetime", freshness.max_lifetime),
+        ("idempotency.retention", Some(policy.idempotency.retention)),
     ];
+    // Without a value of its own it follows the deadline of each route.
+    let lease = policy.idempotency.running_lease;
+    let lease = lease.map_or("deadline + 30s".to_owned(), text);
     let limit = |key, value: String, shown| Limit { key, value, shown };
     let sizes = sizes.map(|(key, bytes)| limit(key, bytes.to_string(), size(bytes)));
     let counts = counts.map(|(key, count)| limit(key, count.to_string(), count.to_string()));
@@ -297,9 +326,14 @@ fn limits(policy: &Policy) -> Vec<Limit> {
         let value = time.map_or("none".to_owned(), text);
         limit(key, value.clone(), value)
     });
-    let mut limits: Vec<Limit> = sizes.into_iter().chain(counts).chain(times).collect();
+    let lease = limit("idempotency.running_lease", lease.clone(), lease);
+    let mut limits: Vec<Limit> = sizes.into_iter().chain(counts).chain(times).chain([lease]).collect();
     limits.sort_by_key(|limit| limit.key.split('.').next());
     limits
+}
+
+fn number(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// A size in the largest unit of the policy file that is whole.

@@ -22,6 +22,7 @@ impl Effective {
         if let Some(tls) = &self.tls {
             writeln!(out, "tls       certificate {}, key {}", tls.certificate, tls.key)?;
         }
+        writeln!(out, "state     {}", self.state)?;
         writeln!(out, "backend   {} ({})", self.backend, self.backend_protocol)?;
         if let Some(url) = &self.public_url {
             writeln!(out, "public    {url}")?;

@@ -54,7 +54,7 @@ pub(in crate::config) struct Route {
     pub body: Option<Size>,
     /// How long the backend may take on this route. Default `deadlines.backend`.
     pub deadline: Option<Duration>,
-    /// Whether a request needs an idempotency key. Default `required`.
+    /// Whether a request needs an idempotency key. Default `required`. With `none` the gateway remembers no key.
     pub idempotency: Option<Idempotency>,
     /// Which headers are passed on.
     pub headers: Option<RouteHeaders>,

@@ -1,95 +1,26 @@
 //! The admit commit over the memory engine, step by step, and against a model.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use jiff::{SignedDuration, Timestamp};
-use proptest::prelude::*;
+use jiff::Timestamp;
+
+mod model;
+mod trying;
+
+use trying::{FAILS, FAILS_AFTER, HANGS_ONCE, Trying, WORKS};
 
 use super::*;
 use crate::policy::{Idempotency, Replay};
 use crate::state::memory::Memory;
 use crate::state::plan::Bounds;
 use crate::state::scope::{Named, Who};
-use crate::state::store::{Millis, Pending, Space, Stats};
+use crate::state::store::Millis;
 
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// What the store does with a commit.
-const WORKS: u8 = 0;
-const FAILS: u8 = 1;
-const FAILS_AFTER: u8 = 2;
-const HANGS_ONCE: u8 = 3;
-
-/// A memory store that fails on demand and counts what it is asked.
-#[derive(Debug)]
-struct Trying {
-    inner: Memory,
-    does: AtomicU8,
-    commits: AtomicU64,
-    free: tokio::sync::Notify,
-}
-
-impl Trying {
-    fn new() -> Arc<Self> {
-        Arc::new(Self {
-            inner: Memory::new(None),
-            does: AtomicU8::new(WORKS),
-            commits: AtomicU64::new(0),
-            free: tokio::sync::Notify::new(),
-        })
-    }
-
-    fn does(&self, what: u8) {
-        self.does.store(what, Ordering::Release);
-    }
-}
-
-impl Store for Trying {
-    fn get(&self, key: Key, now: Millis) -> Pending<'_, Option<Entry>> {
-        self.inner.get(key, now)
-    }
-
-    fn scan(&self, space: Space, after: Option<[u8; 16]>, limit: usize, now: Millis) -> Pending<'_, Vec<Entry>> {
-        self.inner.scan(space, after, limit, now)
-    }
-
-    fn commit(&self, txn: Txn) -> Pending<'_, Committed> {
-        Box::pin(async move {
-            self.commits.fetch_add(1, Ordering::AcqRel);
-            match self.does.load(Ordering::Acquire) {
-                FAILS => Err(StoreError::Exhausted("a test")),
-                FAILS_AFTER => {
-                    self.does(WORKS);
-                    self.inner.commit(txn).await?;
-                    Err(StoreError::Unreachable("a test"))
-                }
-                HANGS_ONCE => {
-                    self.does(WORKS);
-                    self.free.notified().await;
-                    self.inner.commit(txn).await
-                }
-                _ => self.inner.commit(txn).await,
-            }
-        })
-    }
-
-    fn sweep(&self, now: Millis) -> Pending<'_, u64> {
-        self.inner.sweep(now)
-    }
-
-    fn fence(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.inner.fence()
-    }
-
-    fn stats(&self, now: Millis) -> Pending<'_, Stats> {
-        self.inner.stats(now)
-    }
-}
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_780_000_000 + seconds).unwrap()
@@ -155,7 +86,7 @@ type Store2 = Arc<dyn Store>;
 
 async fn run(store: &Store2, plan: Plan) -> Ticket {
     match admit(store, plan, PATIENCE).await {
-        Ok(Admitted::Run(ticket)) => ticket,
+        Ok(Admitted::Run(ticket)) => *ticket,
         other => panic!("{other:?}"),
     }
 }
@@ -512,108 +443,5 @@ async fn of_many_copies_at_once_exactly_one_runs() {
             }
         }
         assert_eq!(ran, 1, "{round}");
-    }
-}
-
-/// A step of a random story.
-#[derive(Clone, Debug)]
-enum Does {
-    Admit { key: u8, id: u8, fingerprint: u8 },
-    Finish(usize),
-    Withdraw(usize),
-    Lose(usize),
-    Forget(usize),
-    Wait(i64),
-}
-
-fn does() -> impl Strategy<Value = Does> {
-    prop_oneof![
-        4 => (0_u8..3, 0_u8..4, 0_u8..2).prop_map(|(key, id, fingerprint)| Does::Admit { key, id, fingerprint }),
-        1 => (0_usize..4).prop_map(Does::Finish),
-        1 => (0_usize..4).prop_map(Does::Withdraw),
-        1 => (0_usize..4).prop_map(Does::Lose),
-        1 => (0_usize..4).prop_map(Does::Forget),
-        1 => (1_i64..90).prop_map(Does::Wait),
-    ]
-}
-
-/// What the model knows of a key.
-#[derive(Clone, Copy, PartialEq)]
-enum Told {
-    Runs,
-    Done,
-    Lost,
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
-    /// Whatever the order of events, every answer is the one that a plain table gives.
-    #[test]
-    fn a_plain_table_gives_the_same_answers(story in proptest::collection::vec(does(), 1..60)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(async {
-            let store = memory();
-            let mut keys: HashMap<u8, (u8, Told, i64)> = HashMap::new();
-            let mut ids: HashMap<u8, i64> = HashMap::new();
-            let mut open: Vec<(Ticket, u8, u8)> = Vec::new();
-            let mut now = 0;
-            for step in story {
-                match step {
-                    Does::Wait(seconds) => now += seconds,
-                    Does::Admit { key, id, fingerprint } => {
-                        let wanted = match (keys.get(&key), ids.get(&id)) {
-                            (Some((other, _, _)), _) if *other != fingerprint => Err(Rule::IdempotencyConflict),
-                            (Some((_, Told::Done, _)), _) => Ok("done"),
-                            (Some((_, Told::Runs, lease)), _) if now < *lease => Err(Rule::IdempotencyInFlight),
-                            (Some((_, Told::Runs | Told::Lost, _)), _) => Err(Rule::IdempotencyUnknown),
-                            (None, Some(until)) if now < *until => Err(Rule::ReplaySeen),
-                            (None, _) => Ok("runs"),
-                        };
-                        let moved = SignedDuration::from_secs(now);
-                        let plan = with(plan(&key.to_string(), &id.to_string()), |plan| {
-                            plan.now = at(0) + moved;
-                            plan.id.as_mut().unwrap().until = millis(at(0) + moved) + 360_000;
-                            let keyed = keyed(plan);
-                            keyed.fingerprint = [fingerprint; 16];
-                            keyed.lease = millis(at(0) + moved) + 60_000;
-                        });
-                        match admit(&store, plan, PATIENCE).await {
-                            Ok(Admitted::Run(ticket)) => {
-                                assert_eq!(wanted, Ok("runs"));
-                                keys.insert(key, (fingerprint, Told::Runs, now + 60));
-                                ids.insert(id, now + 360);
-                                open.push((ticket, key, id));
-                            }
-                            Ok(Admitted::Replayed(_)) => assert_eq!(wanted, Ok("done")),
-                            Err(finding) => assert_eq!(wanted, Err(finding.rule)),
-                        }
-                    }
-                    Does::Finish(index) | Does::Withdraw(index) | Does::Lose(index) | Does::Forget(index) => {
-                        if index >= open.len() {
-                            continue;
-                        }
-                        let (ticket, key, id) = open.remove(index);
-                        let then = at(now);
-                        match step {
-                            Does::Finish(_) => {
-                                ticket.finish(answer("done"), then).await.unwrap();
-                                keys.get_mut(&key).unwrap().1 = Told::Done;
-                            }
-                            Does::Withdraw(_) => {
-                                ticket.withdraw(then).await.unwrap();
-                                keys.remove(&key);
-                                ids.remove(&id);
-                            }
-                            Does::Lose(_) => {
-                                ticket.lost(then).await.unwrap();
-                                keys.get_mut(&key).unwrap().1 = Told::Lost;
-                            }
-                            _ => drop(ticket),
-                        }
-                    }
-                }
-            }
-        });
     }
 }
