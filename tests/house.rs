@@ -135,7 +135,7 @@ fn the_pure_floor_touches_nothing_outside() {
 /// Who may read files and who the environment; everybody else is handed what was read.
 const FILE_READERS: &[(&str, &str)] = &[
     ("src/trust", "certificates and keys"),
-    ("src/state", "the fence and the embedded store"),
+    ("src/state", "stores and the fence; passwords and CAs of servers"),
     ("src/record", "standard output, as a file"),
     ("src/config", "the policy and the schemas it names"),
     ("src/app", "what is watched for a reload"),

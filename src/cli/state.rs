@@ -17,6 +17,8 @@ use crate::state::embedded::{Embedded, Opening};
 use crate::state::engine::{EngineConfig, OpenError};
 use crate::state::entry::{Fate, Stored};
 use crate::state::fence;
+use crate::state::postgres::Postgres;
+use crate::state::redis::Redis;
 use crate::state::store::{Entry, FOREVER, Millis, Space, Store, StoreError};
 
 /// Entries that are read at a time.
@@ -134,7 +136,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
 
 async fn lines(what: &What, config: &Config, clock: &Clock) -> Result<Vec<Value>, Trouble> {
     if matches!(what, What::ResetFence) {
-        return Ok(vec![json!({ "fence": reset(config, clock)?.to_string() })]);
+        return Ok(vec![json!({ "fence": reset(config, clock).await?.to_string() })]);
     }
     let store = open(config, clock).await?;
     let now = Millis::try_from(clock.now().as_millisecond()).unwrap_or(0);
@@ -167,7 +169,7 @@ async fn open(config: &Config, clock: &Clock) -> Result<Arc<dyn Store>, Trouble>
     Ok(state::open(&config.server.state, &config.policy.freshness, clock).await?)
 }
 
-fn reset(config: &Config, clock: &Clock) -> Result<Timestamp, Trouble> {
+async fn reset(config: &Config, clock: &Clock) -> Result<Timestamp, Trouble> {
     let freshness = &config.policy.freshness;
     let engine = &config.server.state.engine;
     match engine {
@@ -181,9 +183,13 @@ fn reset(config: &Config, clock: &Clock) -> Result<Timestamp, Trouble> {
             Ok(Embedded::reset_fence(path, opening)?)
         }
         EngineConfig::Embedded { path } => Err(Trouble::Nothing(path.clone())),
-        EngineConfig::Memory { fence_file: None } | EngineConfig::Redis { .. } | EngineConfig::Postgres { .. } => {
-            Err(Trouble::NoFence(engine.name()))
+        EngineConfig::Redis { remote, wait: _ } => {
+            Ok(Redis::reset_fence(remote, config.server.state.timeout, clock, freshness.skew).await?)
         }
+        EngineConfig::Postgres { remote } => {
+            Ok(Postgres::reset_fence(remote, config.server.state.timeout, clock, freshness.skew).await?)
+        }
+        EngineConfig::Memory { fence_file: None } => Err(Trouble::NoFence(engine.name())),
     }
 }
 

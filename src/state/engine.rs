@@ -98,12 +98,6 @@ pub enum OpenError {
         /// What was found.
         why: &'static str,
     },
-    /// This program has no such engine.
-    #[error("this version has no engine `{engine}`")]
-    NotHere {
-        /// Its name.
-        engine: &'static str,
-    },
     /// A server cannot be reached, or is not set up to be trusted with what must not be lost.
     #[error("the store cannot be used: {0}")]
     Server(String),

@@ -10,10 +10,14 @@ mod counts;
 pub mod embedded;
 pub mod engine;
 pub mod entry;
+mod epoch;
 pub mod fence;
 pub mod fingerprint;
 pub mod memory;
 pub mod plan;
+pub mod postgres;
+pub mod redis;
+mod remote;
 pub mod scope;
 pub mod store;
 pub mod ticket;
@@ -34,6 +38,8 @@ use engine::{EngineConfig, OpenError, StateConfig, TIMEOUT};
 use fence::Fence;
 use memory::Memory;
 use plan::Plan;
+use postgres::Postgres;
+use redis::Redis;
 use store::Store;
 
 /// Opens the engine that the policy names.
@@ -60,9 +66,14 @@ pub async fn open(config: &StateConfig, freshness: &Freshness, clock: &Clock) ->
             };
             Ok(Arc::new(opened.map_err(damaged)??))
         }
-        EngineConfig::Redis { .. } | EngineConfig::Postgres { .. } => Err(OpenError::NotHere {
-            engine: config.engine.name(),
-        }),
+        EngineConfig::Redis { remote, wait } => {
+            let store = Redis::open(remote, *wait, config.timeout, clock, freshness.skew).await?;
+            Ok(Arc::new(store))
+        }
+        EngineConfig::Postgres { remote } => {
+            let store = Postgres::open(remote, config.timeout, clock, freshness.skew).await?;
+            Ok(Arc::new(store))
+        }
     }
 }
 
