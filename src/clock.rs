@@ -17,7 +17,11 @@ enum Source {
     /// The machine's clocks, and when this one was made.
     System(Instant),
     /// A clock that stands still until it is moved, for tests: microseconds since the epoch.
-    Manual(AtomicI64),
+    Manual {
+        now: AtomicI64,
+        /// The latest it ever stood at.
+        latest: AtomicI64,
+    },
 }
 
 impl Clock {
@@ -29,14 +33,20 @@ impl Clock {
 
     /// A clock that stands at `start` until [`Clock::set`] moves it.
     pub fn manual(start: Timestamp) -> Self {
-        Self(Arc::new(Source::Manual(AtomicI64::new(start.as_microsecond()))))
+        Self(Arc::new(Source::Manual {
+            now: AtomicI64::new(start.as_microsecond()),
+            latest: AtomicI64::new(start.as_microsecond()),
+        }))
     }
 
     /// Moves a manual clock; the system clock is left alone.
     pub fn set(&self, now: Timestamp) {
         match &*self.0 {
             Source::System(_) => {}
-            Source::Manual(micros) => micros.store(now.as_microsecond(), Ordering::Release),
+            Source::Manual { now: at, latest } => {
+                at.store(now.as_microsecond(), Ordering::Release);
+                latest.fetch_max(now.as_microsecond(), Ordering::AcqRel);
+            }
         }
     }
 
@@ -45,8 +55,8 @@ impl Clock {
     pub fn now(&self) -> Timestamp {
         match &*self.0 {
             Source::System(_) => Timestamp::now(),
-            Source::Manual(micros) => {
-                Timestamp::from_microsecond(micros.load(Ordering::Acquire)).unwrap_or(Timestamp::UNIX_EPOCH)
+            Source::Manual { now, .. } => {
+                Timestamp::from_microsecond(now.load(Ordering::Acquire)).unwrap_or(Timestamp::UNIX_EPOCH)
             }
         }
     }
@@ -57,12 +67,12 @@ impl Clock {
         Instant::now()
     }
 
-    /// Time that has passed since a moment that does not change while the process runs; a manual clock's own time.
+    /// Time that has passed since a moment that does not change while the process runs; that of a manual clock stands while it is set back.
     pub fn elapsed(&self) -> Duration {
         match &*self.0 {
             Source::System(began) => self.instant().saturating_duration_since(*began),
-            Source::Manual(micros) => {
-                Duration::from_micros(u64::try_from(micros.load(Ordering::Acquire)).unwrap_or_default())
+            Source::Manual { latest, .. } => {
+                Duration::from_micros(u64::try_from(latest.load(Ordering::Acquire)).unwrap_or_default())
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The gateway's own key: the capability document that it signs, when it signs it again, and what a bad key does.
 
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,

@@ -87,7 +87,13 @@ async fn a_stream_that_is_reset_is_aborted() {
     let rig = Rig::usual().await;
     rig.backend.does(Does::Hang);
     let mut client = http2(rig.connect().await).await;
-    let asked = tokio::spawn(client.send_request(post("/v1/messages", report().to_string())));
+    let asked = tokio::spawn(
+        client.send_request(
+            Request::get("http://gate.example/v1/status/1")
+                .body(Full::default())
+                .unwrap(),
+        ),
+    );
     rig.backend.arrived().await;
     asked.abort();
     rig.backend.left().await;

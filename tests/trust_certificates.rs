@@ -1,6 +1,7 @@
 //! Client certificates over real TLS: what proves a principal, every deviation refused, nothing at the backend.
 
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,

@@ -389,12 +389,14 @@ async fn every_deviation_of_a_proof_is_refused() {
             .1,
         each(&claims, &[("iat", json!(now - 90))]).remove(0).1,
         each(&claims, &[("iat", json!(now + 30))]).remove(0).1,
-        each(&claims, &[("jti", json!("é".repeat(128)))]).remove(0).1,
+        each(&claims, &[("jti", json!("é".repeat(127)))]).remove(0).1,
     ];
-    for claims in &good {
+    for (number, claims) in good.iter().enumerate() {
+        let mut claims = claims.clone();
+        claims["jti"] = format!("{}{number}", claims["jti"].as_str().unwrap()).into();
         let answer = stand
             .rig
-            .send(post("/dpop", &with_proof(&token, &stand.proof(claims)), "{}"))
+            .send(post("/dpop", &with_proof(&token, &stand.proof(&claims)), "{}"))
             .await;
         assert_eq!(answer.status, 200, "{claims} {}", answer.text);
     }
@@ -495,6 +497,7 @@ async fn a_nonce_is_asked_for_given_and_taken_for_a_while() {
     assert_eq!((answer.status, answer.header("dpop-nonce")), (200, Some(nonce.clone())));
     // A minute later it is still taken, and the next one is given.
     stand.clock.set(stand.clock.now() + Duration::from_secs(60));
+    claims["jti"] = "p-later".into();
     let answer = stand
         .rig
         .send(post("/nonce", &with_proof(&token, &stand.proof(&claims)), "{}"))

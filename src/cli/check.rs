@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
             let trust = &config.policy.trust;
             match keys(trust, arguments.fetch, screen)? {
                 Exit::Fine => bundles(trust, screen),
-                exit => Ok(exit),
+                exit @ (Exit::Refused | Exit::Usage | Exit::CouldNotRun) => Ok(exit),
             }
         }
         Err(mistakes) => refuse(&mistakes, screen),

@@ -146,7 +146,7 @@ impl Buckets {
 
     /// How long to wait, when this peer asks too often.
     fn peer(&self, peer: IpAddr) -> Result<(), Duration> {
-        if self.asked.fetch_add(1, Ordering::Relaxed) % PRUNE_EVERY == 0 {
+        if self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(PRUNE_EVERY) {
             self.peers.retain_recent();
             self.live.store(self.peers.len(), Ordering::Relaxed);
         }
@@ -192,15 +192,19 @@ fn refuse(rule: Rule, name: &'static str, limit: u32, wait: Duration, whose: &st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config;
+    use crate::rules::testing;
 
     const START: &str = "2026-05-31T18:01:00Z";
 
-    fn policy(more: &str) -> Policy {
-        let text = format!(
-            "agent: {{ids: [a]}}\nbackend: {{url: \"http://127.0.0.1:9\"}}\nlimits: {{peer_rate: 2}}\nroutes:\n  - {{name: r, path: /r, method: POST, takes: legacy, content_type: [application/json]{more}}}\n"
-        );
-        config::from_text("test.yaml", &text).unwrap().policy
+    fn policy(rate: Option<u32>) -> Policy {
+        let case = testing::Case::new();
+        let mut route = testing::route(case.declared);
+        route.name = "r".to_owned();
+        route.rate = rate;
+        let mut policy = case.policy;
+        policy.rates.peer = 2;
+        policy.routes = vec![Arc::new(route)];
+        policy
     }
 
     fn asks(rates: &Rates, policy: &Policy, peer: &str, times: usize) -> usize {
@@ -211,7 +215,7 @@ mod tests {
     #[test]
     fn a_peer_has_twice_its_rate_at_once_and_its_rate_in_the_long_run() {
         let clock = Clock::manual(START.parse().unwrap());
-        let policy = policy("");
+        let policy = policy(None);
         let rates = Rates::new(&clock, &policy);
         assert_eq!(asks(&rates, &policy, "192.0.2.1", 10), 4);
         assert_eq!(
@@ -231,7 +235,7 @@ mod tests {
     #[test]
     fn a_network_of_ipv6_is_one_peer() {
         let clock = Clock::manual(START.parse().unwrap());
-        let policy = policy("");
+        let policy = policy(None);
         let rates = Rates::new(&clock, &policy);
         assert_eq!(asks(&rates, &policy, "2001:db8::1", 3), 3);
         assert_eq!(asks(&rates, &policy, "2001:db8::2", 3), 1);
@@ -241,7 +245,7 @@ mod tests {
     #[test]
     fn a_refusal_says_which_rate_and_how_long_to_wait() {
         let clock = Clock::manual(START.parse().unwrap());
-        let policy = policy(", rate: 1");
+        let policy = policy(Some(1));
         let rates = Rates::new(&clock, &policy);
         let peers = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
         let refused: Vec<Refusal> = peers
@@ -256,7 +260,7 @@ mod tests {
     #[test]
     fn a_flood_of_addresses_is_bounded_and_pruned() {
         let clock = Clock::manual(START.parse().unwrap());
-        let policy = policy("");
+        let policy = policy(None);
         let rates = Rates::new(&clock, &policy);
         for address in 0..u32::try_from(PEERS_MAX + 2 * PRUNE_EVERY).unwrap() {
             let _asked = rates.ask(&policy, IpAddr::from(address.to_be_bytes()), "r");
@@ -276,7 +280,7 @@ mod tests {
     #[test]
     fn a_principal_that_the_policy_does_not_know_presents_nothing() {
         let clock = Clock::manual(START.parse().unwrap());
-        let policy = policy("");
+        let policy = policy(None);
         let rates = Rates::new(&clock, &policy);
         let refusal = rates.present(&policy, "nobody").unwrap_err();
         assert_eq!(refusal.rule(), Rule::LimitsPrincipalRate);

@@ -124,7 +124,7 @@ const DELIVERY: &str = r#"{
 
 impl Case {
     /// The published final report a minute after it was issued, on a route that takes it.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
         Self {
             message: serde_json::from_str(REPORT).unwrap(),
@@ -216,7 +216,7 @@ pub(super) fn rules_found(check: fn(&Input<'_>, &mut Vec<Finding>), change: impl
 }
 
 /// An enforcing route that takes messages.
-pub(super) fn route(declared: Messages) -> Route {
+pub(crate) fn route(declared: Messages) -> Route {
     Route {
         name: "open".to_owned(),
         path: PathPattern::parse("/messages").unwrap(),

@@ -1,6 +1,6 @@
 //! One row for each check of a request, in the order of the stages.
 
-use super::{Answer, FailMode, Proof};
+use super::{FailMode, cases, tested};
 use crate::contract::Rule;
 
 /// Every check. Rules of the backend leg and of the gate itself stand among the dependencies.
@@ -486,23 +486,3 @@ pub const CHECKS: &[FailMode] = &[
         "a message that a person must see first; this version cannot hold",
     ),
 ];
-
-/// A check that needs a live request.
-const fn tested(rule: Rule, what: &'static str, when: &'static str, test: &'static str) -> FailMode {
-    FailMode {
-        what,
-        when,
-        answer: Answer::Refuse(rule),
-        proof: Proof::Test(test),
-    }
-}
-
-/// A check that the corpus proves.
-const fn cases(rule: Rule, what: &'static str, when: &'static str) -> FailMode {
-    FailMode {
-        what,
-        when,
-        answer: Answer::Refuse(rule),
-        proof: Proof::Corpus(rule),
-    }
-}

@@ -1,35 +1,35 @@
 //! One row for each thing outside the rules that can fail: files, the sink, the backend, the client, the gate itself.
 
-use super::{Answer, FailMode, Proof};
+use super::{Answer, FailMode, Proof, tested};
 use crate::contract::Rule;
 
 /// Every dependency.
 pub const DEPENDENCIES: &[FailMode] = &[
-    refuses(
+    tested(
         Rule::BackendUnreachable,
         "backend",
         "it takes no connection",
         "tests/gateway_limits.rs::a_backend_that_is_not_there_has_not_seen_it",
     ),
-    refuses(
+    tested(
         Rule::BackendLost,
         "backend",
         "the connection is lost after the first byte was sent",
         "tests/gateway_limits.rs::a_backend_that_hangs_up_or_never_answers_may_have_seen_it",
     ),
-    refuses(
+    tested(
         Rule::BackendTimeout,
         "backend",
         "no answer within the deadline",
         "tests/gateway_limits.rs::a_backend_that_hangs_up_or_never_answers_may_have_seen_it",
     ),
-    refuses(
+    tested(
         Rule::BackendContract,
         "backend",
         "an answer that is too large or breaks the contract",
         "tests/gateway_forward.rs::an_answer_that_says_it_is_uai_is_judged",
     ),
-    refuses(
+    tested(
         Rule::StateUnavailable,
         "records, `ledger: required`",
         "the last record could not be written; `/readyz` says so",
@@ -83,7 +83,7 @@ pub const DEPENDENCIES: &[FailMode] = &[
         "the request is brought to its end and its answer stored; the record says `aborted`",
         "tests/once.rs::a_client_that_leaves_does_not_take_its_request_along",
     ),
-    refuses(
+    tested(
         Rule::InternalPanic,
         "the gate itself",
         "a panic; it costs one request and the process serves on",
@@ -402,15 +402,6 @@ pub const DEPENDENCIES: &[FailMode] = &[
         "tests/admin.rs::a_silent_client_is_closed",
     ),
 ];
-
-const fn refuses(rule: Rule, what: &'static str, when: &'static str, test: &'static str) -> FailMode {
-    FailMode {
-        what,
-        when,
-        answer: Answer::Refuse(rule),
-        proof: Proof::Test(test),
-    }
-}
 
 const fn happens(what: &'static str, when: &'static str, then: &'static str, test: &'static str) -> FailMode {
     FailMode {

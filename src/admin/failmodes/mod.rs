@@ -160,3 +160,23 @@ const fn backend_gets(rule: Rule) -> &'static str {
         Stage::Any => "nothing before stage 16",
     }
 }
+
+/// A check that needs a live request.
+const fn tested(rule: Rule, what: &'static str, when: &'static str, test: &'static str) -> FailMode {
+    FailMode {
+        what,
+        when,
+        answer: Answer::Refuse(rule),
+        proof: Proof::Test(test),
+    }
+}
+
+/// A check that the corpus proves.
+const fn cases(rule: Rule, what: &'static str, when: &'static str) -> FailMode {
+    FailMode {
+        what,
+        when,
+        answer: Answer::Refuse(rule),
+        proof: Proof::Corpus(rule),
+    }
+}

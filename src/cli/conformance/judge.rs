@@ -32,7 +32,33 @@ pub struct Ran {
     /// Verdict, status, code and rule of the answer, as far as there were any.
     pub got: [Option<String>; 4],
     /// The body of a request that must not arrive, also not later.
-    pub refused: Option<Vec<u8>>,
+    pub refused: Option<Refused>,
+}
+
+/// A body that was refused.
+#[derive(Debug)]
+pub struct Refused {
+    body: Vec<u8>,
+    /// How often it had arrived when it was refused: a replay is a body that was let through before.
+    arrived: usize,
+}
+
+impl Refused {
+    fn new(body: &[u8], site: &Site) -> Self {
+        Self {
+            arrived: count(body, &site.backend.seen()),
+            body: body.to_vec(),
+        }
+    }
+
+    /// Whether it arrived once more after it was refused.
+    pub fn has_arrived(&self, seen: &[Seen]) -> bool {
+        count(&self.body, seen) > self.arrived
+    }
+}
+
+fn count(body: &[u8], seen: &[Seen]) -> usize {
+    seen.iter().filter(|seen| seen.body == body).count()
 }
 
 impl Ran {
@@ -125,7 +151,7 @@ fn judged(case: &Case, site: &Site, filled: &Filled, seen: &[Seen], answer: &Ans
             Outcome::Failed(faults)
         },
         got,
-        refused: (!expect.is_forwarded() && !filled.body.is_empty()).then(|| filled.body.clone()),
+        refused: (!expect.is_forwarded() && !filled.body.is_empty()).then(|| Refused::new(&filled.body, site)),
     }
 }
 

@@ -97,9 +97,8 @@ async fn results_at(site: &Site, clock: &Clock) -> std::result::Result<Vec<Resul
     // A refused message must not arrive after its answer either.
     let seen = site.backend.seen();
     for Result { ran, .. } in &mut results {
-        let arrived = |body: &Vec<u8>| seen.iter().any(|seen| seen.body == *body);
         if let Outcome::Passed = ran.outcome
-            && ran.refused.as_ref().is_some_and(arrived)
+            && ran.refused.as_ref().is_some_and(|refused| refused.has_arrived(&seen))
         {
             ran.outcome = Outcome::Failed(vec!["the backend got what was refused".to_owned()]);
         }

@@ -143,7 +143,9 @@ fn path(raw: &raw::Route, at: &str, report: &mut Report<'_>) -> Option<PathPatte
             &format!("`path`: expected a path outside `{RESERVED}`, which is the gateway's own"),
         );
     }
-    if PathPattern::parse(CAPABILITY).is_ok_and(|own| own.overlaps(&pattern)) {
+    // A path of variables alone may stand beside it: the gateway's own is served first.
+    let own = PathPattern::parse(CAPABILITY).ok();
+    if text.starts_with("/.well-known/") && own.is_some_and(|own| own.overlaps(&pattern)) {
         report.value(
             &pointer,
             &format!("`path`: expected another path than `{CAPABILITY}`, which is the gateway's own"),

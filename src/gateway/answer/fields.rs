@@ -60,6 +60,13 @@ fn rate_limit(headers: &mut HeaderMap, refusal: &Refusal, asked: &Asked<'_>) {
             format!("\"{name}\";q={limit};w=1"),
             format!("\"{name}\";r=0;t={seconds}"),
         ),
+        None if matches!(refusal.rule(), Rule::ReplayShare) => {
+            let limit = asked.policy.replay.per_sender_max;
+            (
+                format!("\"replay-share\";q={limit};qu=\"messages\""),
+                "\"replay-share\";r=0".to_owned(),
+            )
+        }
         None => {
             let limit = asked.policy.limits.in_flight;
             (

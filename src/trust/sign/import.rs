@@ -59,10 +59,7 @@ fn kind(root: &Node<'_>) -> Result<Kind, SigningError> {
     const EC: &[&str] = &["kty", "crv", "x", "y"];
     const RSA: &[&str] = &["kty", "n", "e"];
     const RSA_PRIVATE: &[&str] = &["d", "p", "q", "dp", "dq", "qi"];
-    let alg = match root.get("alg") {
-        Some(node) => Some(node.text().unwrap_or_default()),
-        None => None,
-    };
+    let alg = root.get("alg").map(|node| node.text().unwrap_or_default());
     let (algorithm, public, private) = match (text(root, "kty"), text(root, "crv"), alg) {
         (Some("OKP"), Some("Ed25519"), None | Some("Ed25519" | "EdDSA")) => (Algorithm::Ed25519, OKP, &["d"][..]),
         (Some("EC"), Some("P-256"), None | Some("ES256")) => (Algorithm::Es256, EC, &["d"][..]),
