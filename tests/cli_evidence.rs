@@ -210,7 +210,7 @@ fn conformance_prints_every_case_and_a_junit_file() {
     let closing = String::from_utf8(output.stderr).unwrap();
     let (passed, pending) = (count("passed"), count("pending"));
     assert!(
-        closing.contains(&format!("{passed} passed, 0 failed, {pending} pending (V03 ")),
+        closing.contains(&format!("{passed} passed, 0 failed, {pending} pending (V07 ")),
         "{closing}"
     );
     for line in &lines {

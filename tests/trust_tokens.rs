@@ -200,7 +200,12 @@ async fn a_good_token_is_taken_and_consumed() {
         // Whole life and skew, to the second.
         each(&claims, &[("exp", json!(stand.now() + 3600))]).remove(0).1,
         each(&claims, &[("iat", json!(stand.now() + 30))]).remove(0).1,
-        each(&claims, &[("nbf", json!(stand.now() as f64 + 29.5))]).remove(0).1,
+        each(
+            &claims,
+            &[("nbf", json!(format!("{}.5", stand.now() + 29).parse::<f64>().unwrap()))],
+        )
+        .remove(0)
+        .1,
         each(&claims, &[("act", json!({"sub": "helper"}))]).remove(0).1,
     ];
     for claims in &good {
