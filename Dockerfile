@@ -1,6 +1,6 @@
 # A static binary in an empty image: nothing to log into, nothing to patch but the gateway.
 FROM rust:1.95.0-alpine AS build
-RUN apk add --no-cache build-base linux-headers
+RUN apk add --no-cache build-base linux-headers openssl-dev openssl-libs-static pkgconf
 WORKDIR /build
 COPY . .
 RUN cargo build --locked --profile image --bin portcullis

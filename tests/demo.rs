@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 /// Status, code and rule of every refusal that the tour has to show.
-const REFUSALS: [(u16, &str, &str); 13] = [
+const REFUSALS: [(u16, &str, &str); 14] = [
     (422, "ERR_SCHEMA_VIOLATION", "schema.undeclared"),
     (400, "ERR_SCHEMA_VIOLATION", "json.duplicate-key"),
     (410, "ERR_MESSAGE_EXPIRED", "freshness.expired"),
@@ -21,6 +21,7 @@ const REFUSALS: [(u16, &str, &str); 13] = [
     (401, "ERR_JCS_INVALID", "signature.absent"),
     (401, "ERR_JCS_INVALID", "signature.wrong"),
     (401, "ERR_JCS_INVALID", "signature.key-unknown"),
+    (409, "ERR_REPLAY_DETECTED", "replay.seen"),
 ];
 
 fn demo(arguments: &[&str]) -> Output {
