@@ -8,13 +8,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::answer::Answer;
 use super::entry::{Fate, Stored};
 use super::plan::{Keyed, Plan, millis};
 use super::scope;
 use super::store::{Committed, Count, Entry, Expect, Millis, Store, StoreError, Txn};
+
+/// Between two attempts to settle.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// One admitted request.
 #[must_use = "an admitted request has to be finished, withdrawn or given up as lost"]
@@ -86,8 +89,11 @@ impl Ticket {
             }
             Ok(Committed::Conflict { .. }) => Err(Unsettled::NotOurs),
             Err(error) => {
-                // Best effort: what cannot be written either becomes unknown when the lease has passed.
-                if let Ok(change) = self.change(key, running, Fate::Unknown, now) {
+                // A store that has no room for the answer may have room for this. What cannot be written either becomes
+                // unknown when the lease has passed.
+                if !matches!(error, StoreError::Unreachable(_))
+                    && let Ok(change) = self.change(key, running, Fate::Unknown, now)
+                {
                     drop(self.commit(change).await);
                 }
                 Err(error.into())
@@ -176,8 +182,24 @@ impl Ticket {
         }
     }
 
+    /// Tries as long as there is patience, as what happened at the backend cannot be made to happen again. A commit that
+    /// was not answered may have happened; then the next one finds what it wrote.
     async fn commit(&self, change: Txn) -> Result<Committed, StoreError> {
-        match timeout(self.patience, self.store.commit(change)).await {
+        let written = change.put.first().map(|entry| entry.value.clone());
+        let attempts = async {
+            let mut tried = false;
+            loop {
+                match self.store.commit(change.clone()).await {
+                    Err(StoreError::Unreachable(_)) => tried = true,
+                    Ok(Committed::Conflict { current, .. }) if tried && current == written => {
+                        return Ok(Committed::Done);
+                    }
+                    other => return other,
+                }
+                sleep(PAUSE).await;
+            }
+        };
+        match timeout(self.patience, attempts).await {
             Ok(committed) => committed,
             Err(_) => Err(StoreError::Unreachable("no answer in time")),
         }

@@ -371,11 +371,20 @@ async fn an_answer_that_cannot_be_stored_leaves_the_outcome_unknown() {
     assert_eq!(says(&store, plan("k", "n")).await, Err(Rule::IdempotencyInFlight));
     let then = with(plan("k", "n"), |plan| plan.now = at(60));
     assert_eq!(says(&store, then).await, Err(Rule::IdempotencyUnknown));
-    // An error of the one commit alone is told at once.
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_was_not_answered_is_tried_again_and_known_again() {
+    let trying = Trying::new();
+    let store: Store2 = trying.clone();
+    let ticket = run(&store, plan("k", "m")).await;
+    trying.does(FAILS_AFTER);
+    assert_eq!(ticket.finish(answer("done"), at(1)).await, Ok(()));
+    assert_eq!(says(&store, plan("k", "n")).await, Ok("done".to_owned()));
     let ticket = run(&store, plan("l", "o")).await;
     trying.does(FAILS_AFTER);
-    assert!(ticket.finish(answer("done"), at(1)).await.is_err());
-    assert_eq!(says(&store, plan("l", "p")).await, Ok("done".to_owned()));
+    assert_eq!(ticket.withdraw(at(1)).await, Ok(()));
+    assert_eq!(says(&store, plan("l", "o")).await, Ok("runs".to_owned()));
 }
 
 #[tokio::test]
