@@ -10,7 +10,6 @@
 )]
 
 mod rig;
-#[allow(dead_code, reason = "each test binary starts the servers it needs")]
 #[path = "support/servers.rs"]
 mod servers;
 

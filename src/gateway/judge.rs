@@ -1,5 +1,6 @@
 //! From bytes to a permit: reads the message, notes what the record says of it, and asks `decide`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,7 +16,7 @@ use crate::facts::{Fact, Facts, Proof};
 use crate::message::canonical::sha256_hex;
 use crate::message::envelope::{Envelope, Form, Message};
 use crate::message::is_id;
-use crate::policy::{BackendView, Body, Route};
+use crate::policy::{BackendView, Body, Messages, Route};
 use crate::record::Subject;
 use crate::rules::Input;
 use crate::state::plan::Plan;
@@ -41,80 +42,23 @@ pub struct Judged {
     pub plan: Option<Plan>,
 }
 
-/// Stages 3 to 15, of a request to this path.
+/// Stages 3 to 12 and 15.
 ///
 /// # Errors
 /// The refusal of the first stage that fails.
 pub async fn judge(case: &mut Case, route: &Route, head: &Parts, facts: &Facts<'_>) -> Result<Judged, Refusal> {
-    let bytes = case.bytes.clone();
-    let policy = std::sync::Arc::clone(&case.policy);
-    case.subject().body_digest = Some(sha256_hex(&bytes));
+    let policy = Arc::clone(&case.policy);
+    case.subject().body_digest = Some(sha256_hex(&case.bytes));
     proven::note(case.subject(), &policy, facts);
-    let mut proof = Fact::Absent;
-    let (verdict, mut judged) = match &route.body {
-        Body::Messages(declared) => {
-            case.reach(Stage::Json);
-            let message = decide::read(&bytes, &policy, case.form, &declared.envelopes)?;
-            note(case.subject(), &message, facts, |profile| {
-                policy
-                    .schemas
-                    .knows(profile)
-                    .then(|| policy.schemas.digest(profile).map(str::to_owned))
-            });
-            if message.envelope() == Envelope::Delivery {
-                let schema = declared.payload_schema();
-                case.subject().schema_digest = schema
-                    .and_then(|name| policy.schemas.payload_digest(name))
-                    .map(str::to_owned);
-            }
-            case.reach(Stage::Addressing);
-            let input = Input {
-                policy: &policy,
-                route,
-                declared,
-                message: &message,
-                facts,
-            };
-            let verdict = match decide::screen(&input) {
-                Ok(screened) => {
-                    case.reach(Stage::Signature);
-                    proof = prove::proof(case, route, head.uri.path(), &message, facts).await;
-                    let facts = Facts {
-                        proof: by_reference(&proof),
-                        ..*facts
-                    };
-                    let facts = &facts;
-                    decide::conclude(&Input { facts, ..input }, screened)
-                }
-                Err(verdict) => verdict,
-            };
-            let mut judged = Unpermitted::of(&message, declared.backend_view);
-            let facts = &Facts {
-                proof: by_reference(&proof),
-                ..*facts
-            };
-            judged.plan = admit::of_message(case, route, facts, judged.timeout, &message);
-            (verdict, judged)
-        }
-        Body::Legacy | Body::Read => {
-            if let Fact::Known(key) = facts.idempotency_key {
-                case.subject().idempotency_key = Some(key.to_owned());
-            }
-            case.reach(Stage::Schema);
-            let plan = admit::of_request(case, route, facts, head);
-            (
-                decide::decide_plain(&policy, route, facts),
-                Unpermitted {
-                    plan,
-                    ..Unpermitted::default()
-                },
-            )
-        }
+    let Heard {
+        verdict,
+        mut judged,
+        proof,
+    } = match &route.body {
+        Body::Messages(declared) => message(case, route, declared, head, facts).await?,
+        Body::Legacy | Body::Read => request(case, route, head, facts),
     };
-    let facts = &Facts {
-        proof: by_reference(&proof),
-        ..*facts
-    };
+    let facts = &with(facts, &proof);
     proven::note(case.subject(), &policy, facts);
     let mut authority = Proven::of(&policy, facts);
     let permit = match verdict {
@@ -155,12 +99,91 @@ pub async fn judge(case: &mut Case, route: &Route, head: &Parts, facts: &Facts<'
     })
 }
 
-fn by_reference(proof: &Fact<Proof>) -> Fact<&Proof> {
-    match proof {
+/// What was said of a request, and what was found out on the way.
+struct Heard {
+    verdict: Verdict,
+    judged: Unpermitted,
+    proof: Fact<Proof>,
+}
+
+/// Stages 3 to 15 of a message, with its signature verified where stages 5 to 8 found nothing.
+async fn message(
+    case: &mut Case,
+    route: &Route,
+    declared: &Messages,
+    head: &Parts,
+    facts: &Facts<'_>,
+) -> Result<Heard, Refusal> {
+    let bytes = case.bytes.clone();
+    let policy = Arc::clone(&case.policy);
+    case.reach(Stage::Json);
+    let message = decide::read(&bytes, &policy, case.form, &declared.envelopes)?;
+    note(case.subject(), &message, facts, |profile| {
+        policy
+            .schemas
+            .knows(profile)
+            .then(|| policy.schemas.digest(profile).map(str::to_owned))
+    });
+    if message.envelope() == Envelope::Delivery {
+        let schema = declared.payload_schema();
+        case.subject().schema_digest = schema
+            .and_then(|name| policy.schemas.payload_digest(name))
+            .map(str::to_owned);
+    }
+    case.reach(Stage::Addressing);
+    let input = Input {
+        policy: &policy,
+        route,
+        declared,
+        message: &message,
+        facts,
+    };
+    let mut proof = Fact::Absent;
+    let screened = decide::screen(&input);
+    if screened.is_ok() {
+        case.reach(Stage::Signature);
+        proof = prove::proof(case, route, head.uri.path(), &message, facts).await;
+    }
+    let facts = &with(facts, &proof);
+    let verdict = screened.map_or_else(
+        |verdict| verdict,
+        |screened| decide::conclude(&Input { facts, ..input }, screened),
+    );
+    let judged = match verdict {
+        Verdict::Refused(_) => Unpermitted::default(),
+        Verdict::Allow(_) | Verdict::Observed(_) => {
+            let mut judged = Unpermitted::of(&message, declared.backend_view);
+            judged.plan = admit::of_message(case, route, facts, judged.timeout, &message);
+            judged
+        }
+    };
+    Ok(Heard { verdict, judged, proof })
+}
+
+/// The same of a request without an envelope, whose body is not read.
+fn request(case: &mut Case, route: &Route, head: &Parts, facts: &Facts<'_>) -> Heard {
+    if let Fact::Known(key) = facts.idempotency_key {
+        case.subject().idempotency_key = Some(key.to_owned());
+    }
+    case.reach(Stage::Schema);
+    Heard {
+        verdict: decide::decide_plain(&case.policy, route, facts),
+        judged: Unpermitted {
+            plan: admit::of_request(case, route, facts, head),
+            ..Unpermitted::default()
+        },
+        proof: Fact::Absent,
+    }
+}
+
+/// The facts with what came of the signature.
+const fn with<'a>(facts: &Facts<'a>, proof: &'a Fact<Proof>) -> Facts<'a> {
+    let proof = match proof {
         Fact::Known(proof) => Fact::Known(proof),
         Fact::Absent => Fact::Absent,
         Fact::Unavailable => Fact::Unavailable,
-    }
+    };
+    Facts { proof, ..*facts }
 }
 
 /// Whether what an enforcing route would have refused leaves it open whose authority the request has: of a message that
