@@ -49,6 +49,7 @@ struct Stand {
     clock: Clock,
     issuer: Key,
     client: Key,
+    text: String,
     _directory: tempfile::TempDir,
 }
 
@@ -94,6 +95,7 @@ principals:
             clock,
             issuer,
             client,
+            text,
             _directory: directory,
         }
     }
@@ -546,6 +548,19 @@ async fn a_token_whose_keys_are_lost_is_not_judged() {
         .await;
     assert!(answer.header("retry-after").is_some());
     assert_eq!(answer.header("www-authenticate"), None);
+}
+
+/// A policy that was just put in force is not judged by the keys of the one before it.
+#[tokio::test]
+async fn a_token_of_an_issuer_that_changed_waits_for_its_keys() {
+    let stand = Stand::new().await;
+    let fields = bearer(&stand.token(&stand.claims("/bearer")));
+    assert_eq!(stand.rig.send(post("/bearer", &fields, "{}")).await.status, 200);
+    let text = stand.text.replace("jwks.json", "elsewhere.json");
+    let changed = config::from_text("test.yaml", &text).unwrap_or_else(|mistakes| panic!("{:?}", mistakes.mistakes));
+    stand.rig.running.policy().replace(changed.policy, stand.clock.now());
+    // `auth.unavailable`
+    stand.refuses("/bearer", &fields, "auth.unavailable", 503).await;
 }
 
 /// `authority.disagree`: an actor that the policy does not list for this principal.

@@ -182,7 +182,8 @@ impl Prover {
             resource: resource.ok_or_else(|| refused("expected no token, as this route has no resource to name"))?,
         };
         let issuer = &claimed.issuer.name;
-        let key = match self.keys.find_of_or_fetch(issuer, claimed.kid, now).await {
+        let found = self.keys.find_of_or_fetch(issuer, claimed.kid, now).await;
+        let key = match self.keys.under(trust, found) {
             Found::Key { key, .. } => key,
             Found::Unknown => return Err(refused("expected a key of the issuer")),
             Found::Unavailable { .. } => {
