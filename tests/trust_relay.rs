@@ -179,14 +179,17 @@ async fn a_signer_gets_its_stored_answer_for_what_it_signs_anew() {
     stand.rig.refuses(other, "idempotency.conflict", 422).await;
 }
 
+/// One way of a signed message to the gate.
+type Way = fn(&Stand, &Value) -> Bytes;
+
 #[tokio::test]
 async fn a_message_is_its_signers_whoever_presents_it() {
     // `replay.seen`: by its author, by a relay of another tenant, by nobody; in every order it is acted on once.
     let stand = Stand::new().await;
-    let of_author = |stand: &Stand, message: &Value| stand.relayed("author", message);
-    let of_relay = |stand: &Stand, message: &Value| stand.relayed("relay", message);
-    let of_nobody = |stand: &Stand, message: &Value| stand.signed(message);
-    let ways: [&dyn Fn(&Stand, &Value) -> Bytes; 3] = [&of_author, &of_relay, &of_nobody];
+    let of_author: Way = |stand, message| stand.relayed("author", message);
+    let of_relay: Way = |stand, message| stand.relayed("relay", message);
+    let of_nobody: Way = |stand, message| stand.signed(message);
+    let ways: [Way; 3] = [of_author, of_relay, of_nobody];
     for (first, one) in ways.iter().enumerate() {
         let mut message = message(&format!("msg_{first}"));
         message["delivery"]["idempotency_key"] = format!("key-{first}").into();
