@@ -16,9 +16,9 @@ use std::sync::Arc;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as URL;
-use portcullis::app::{Running, Setup, StartError};
+use portcullis::app::{Running, Setup, StartError, Watched};
 use portcullis::clock::Clock;
-use portcullis::config;
+use portcullis::config::{self, Overrides};
 use portcullis::record::Sink;
 use portcullis::trust::mtls::Change;
 use rcgen::{
@@ -136,6 +136,16 @@ impl Stand {
 
     /// `spoil` may change the files before the gate starts.
     async fn with(mesh: Ca, names: Ca, spoil: impl Fn(&std::path::Path)) -> (Option<Self>, Result<(), StartError>) {
+        Self::begun(mesh, names, spoil, false).await
+    }
+
+    /// The same; the policy file may be watched.
+    async fn begun(
+        mesh: Ca,
+        names: Ca,
+        spoil: impl Fn(&std::path::Path),
+        is_watched: bool,
+    ) -> (Option<Self>, Result<(), StartError>) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         let made = rcgen::generate_simple_self_signed(vec!["gate.example".to_owned()]).unwrap();
@@ -163,9 +173,14 @@ principals:
         fs::write(path.join("policy.yaml"), rig::policy(&backend.url(), settings, ROUTES)).unwrap();
         let (sink, clock) = (Sink::memory(), rig::clock());
         let loaded = config::load(&path.join("policy.yaml"));
+        let watched = is_watched.then(|| Watched {
+            path: path.join("policy.yaml"),
+            overrides: Overrides::default(),
+            notice: |_| {},
+        });
         let running = Running::start(Setup {
             config: loaded.unwrap_or_else(|mistakes| panic!("{:?}", mistakes.mistakes)),
-            watched: None,
+            watched,
             sink: sink.clone(),
             clock: clock.clone(),
             store: Some(rig::store()),
@@ -552,4 +567,27 @@ async fn a_gate_that_could_judge_no_certificate_does_not_start() {
         let message = started.unwrap_err().to_string();
         assert!(message.contains(file), "{message}");
     }
+}
+
+#[tokio::test]
+async fn a_reload_that_says_so_has_taken_other_bundles() {
+    let (stand, started) = Stand::begun(authority("mesh"), authority("names"), |_| {}, true).await;
+    started.unwrap();
+    let stand = stand.unwrap();
+    let later = authority("later");
+    let known = issued(&stand.mesh, &good(vec![uri(AGENT_A)]));
+    let unknown = issued(&later, &good(vec![dns("a.agents.example")]));
+    stand.takes(&known, "/any").await;
+    stand.refuses(Some(&unknown), "/any", "", "auth.certificate", 403).await;
+    stand.write("later.pem", later.pem());
+    let path = stand.directory.path().join("policy.yaml");
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.replace("bundle: names.pem", "bundle: later.pem");
+    fs::write(&path, text).unwrap();
+    rig::until(|| stand.rig.events("policy").len() == 2).await;
+    stand.takes(&unknown, "/any").await;
+    stand.takes(&known, "/any").await;
+    rig::until(|| !stand.rig.events("client_bundle").is_empty()).await;
+    let told = stand.rig.events("client_bundle");
+    assert_eq!((told.len(), &told[0]["bundle"]), (1, &"names".into()));
 }

@@ -22,7 +22,8 @@ use portcullis::config;
 use portcullis::policy::Algorithm;
 use portcullis::record::Sink;
 use portcullis::trust::keys::KeySet;
-use portcullis::trust::{dpop, token};
+use portcullis::trust::principal::Asked;
+use portcullis::trust::{dpop, jws, token};
 use proptest::prelude::*;
 use rig::backend::{Backend, field};
 use rig::keys::{Key, jwks};
@@ -49,6 +50,7 @@ struct Stand {
     clock: Clock,
     issuer: Key,
     client: Key,
+    text: String,
     _directory: tempfile::TempDir,
 }
 
@@ -94,6 +96,7 @@ principals:
             clock,
             issuer,
             client,
+            text,
             _directory: directory,
         }
     }
@@ -551,6 +554,60 @@ async fn a_token_whose_keys_are_lost_is_not_judged() {
         .await;
     assert!(answer.header("retry-after").is_some());
     assert_eq!(answer.header("www-authenticate"), None);
+}
+
+/// What carries a credential shows nothing of it where somebody prints it.
+#[tokio::test]
+async fn debug_shows_no_credential() {
+    let stand = Stand::new().await;
+    let token = stand.token(&stand.bound("/dpop"));
+    let proof = stand.proof(&stand.proof_claims("/dpop", &token));
+    let jwt = token::open(&token).unwrap();
+    let policy = stand.rig.running.policy().current();
+    let claimed = token::Claimed::read(&jwt, &policy.trust).unwrap();
+    let judge = dpop::Judge {
+        now: Timestamp::UNIX_EPOCH,
+        skew: Duration::ZERO,
+        method: "POST",
+        url: None,
+        token: &token,
+        nonces: None,
+    };
+    let mut headers = http::HeaderMap::new();
+    headers.insert("authorization", format!("DPoP {token}").parse().unwrap());
+    headers.insert("dpop", proof.parse().unwrap());
+    let asked = Asked {
+        policy: &policy,
+        route: &policy.routes[0],
+        headers: &headers,
+        method: "POST",
+        path: "/dpop",
+        peer: None,
+        now: None,
+    };
+    let shown = format!(
+        "{jwt:?} {claimed:?} {:?} {judge:?} {asked:?}",
+        jws::split_compact(&proof).unwrap()
+    );
+    // The payload, were it shown as bytes.
+    let bytes = format!("{:?}", br#"{"aud":"#).replace(['[', ']'], "");
+    let parts = token.split('.').chain(proof.split('.'));
+    for part in parts.chain(["p-1", "t-1", bytes.as_str()]) {
+        assert!(!shown.contains(part), "{part}");
+    }
+}
+
+/// A policy that was just put in force is not judged by the keys of the one before it.
+#[tokio::test]
+async fn a_token_of_an_issuer_that_changed_waits_for_its_keys() {
+    let stand = Stand::new().await;
+    let fields = bearer(&stand.token(&stand.claims("/bearer")));
+    assert_eq!(stand.rig.send(post("/bearer", &fields, "{}")).await.status, 200);
+    let text = stand.text.replace("jwks.json", "elsewhere.json");
+    let changed = config::from_text("test.yaml", &text).unwrap_or_else(|mistakes| panic!("{:?}", mistakes.mistakes));
+    stand.rig.running.policy().replace(changed.policy, stand.clock.now());
+    // `auth.unavailable`
+    stand.refuses("/bearer", &fields, "auth.unavailable", 503).await;
 }
 
 /// `authority.disagree`: an actor that the policy does not list for this principal.

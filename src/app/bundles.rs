@@ -50,3 +50,65 @@ pub fn look(clients: &Clients, policy: &InForce, clock: &Clock, sink: &Sink) {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+    use super::*;
+    use crate::policy::ClientBundle;
+    use crate::rules::testing::Case;
+
+    fn authority() -> String {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap());
+        issuer.unwrap().pem()
+    }
+
+    /// Waits for so many records; time passes only while nothing else does.
+    async fn events(sink: &Sink, count: usize) -> Vec<Value> {
+        while sink.lines().len() < count {
+            sleep(POLL).await;
+        }
+        let lines = sink.lines();
+        lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_change_of_a_file_is_seen_and_told_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("ca.pem");
+        fs::write(&file, authority()).unwrap();
+        let mut policy = Case::new().policy;
+        policy.trust.clients = vec![ClientBundle {
+            name: "mesh".to_owned(),
+            file: file.clone(),
+            trust_domain: None,
+            crl: None,
+        }];
+        let clock = Clock::manual("2026-05-31T18:00:00Z".parse().unwrap());
+        let clients = Clients::load(&policy.trust.clients).unwrap();
+        let policy = Arc::new(InForce::new(policy, clock.now()));
+        let sink = Sink::memory();
+        let (stop, stopped) = watch::channel(false);
+        let watching = tokio::spawn(super::watch(clients, policy, clock, sink.clone(), stopped));
+        fs::write(&file, authority()).unwrap();
+        let first = events(&sink, 1).await;
+        assert_eq!(
+            (&first[0]["bundle"], &first[0]["taken"]),
+            (&"mesh".into(), &true.into())
+        );
+        fs::write(&file, "nothing").unwrap();
+        let second = events(&sink, 2).await;
+        assert_eq!(second[1]["taken"], false);
+        assert!(second[1]["mistake"].as_str().unwrap().contains("no CA certificates"));
+        // As long as it stays so, it is not told again.
+        sleep(POLL * 5).await;
+        assert_eq!(sink.lines().len(), 2);
+        stop.send_replace(true);
+        watching.await.unwrap();
+    }
+}

@@ -28,6 +28,7 @@ const POLL: Duration = Duration::from_secs(2);
 
 /// How often what has ended is removed from the store.
 const SWEEP: Duration = Duration::from_secs(10);
+
 /// What follows the policy: the files and places it names.
 #[derive(Clone, Debug)]
 pub struct Believed {

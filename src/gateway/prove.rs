@@ -82,7 +82,7 @@ async fn verified(
         // Nothing that is fetched would make this `alg` a good one.
         None => verifier.keys.find(kid, now),
     };
-    let found = under(policy, &verifier.keys, found);
+    let found = verifier.keys.under(&policy.trust, found);
     let url = policy.public_url.as_ref().map(|origin| format!("{origin}{path}"));
     let audiences: Vec<&str> = policy.agent.ids.iter().chain(&url).map(String::as_str).collect();
     let before = verifier.remembered(policy).map(|remembered| Before {
@@ -126,95 +126,4 @@ async fn verified(
         has_audience: header.aud.is_some(),
         principal: principal.map(|principal| Arc::from(principal.name.as_str())),
     })
-}
-
-/// What was found, as far as it is the policy's of this request: right after a reload the ring may serve the policy before
-/// it, or the request may be judged by that one.
-fn under(policy: &Policy, keys: &KeyRing, found: Found) -> Found {
-    match found {
-        Found::Key { issuer, key } if policy.trust.issuer(&issuer.name) == Some(&*issuer) => Found::Key { issuer, key },
-        Found::Key { issuer, .. } => Found::Unavailable {
-            typ_optional: issuer.typ_optional,
-        },
-        Found::Unknown if keys.is_of(&policy.trust) => Found::Unknown,
-        Found::Unknown => Found::Unavailable { typ_optional: false },
-        Found::Unavailable { typ_optional } => Found::Unavailable { typ_optional },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-    use std::time::Duration;
-
-    use super::*;
-    use crate::clock::Clock;
-    use crate::policy::{Algorithm, Issuer, KeySource, Trust};
-    use crate::rules::testing::judged;
-    use crate::trust::keys::KeySet;
-
-    /// The key of RFC 8037, Appendix A.2.
-    const SET: &[u8] =
-        br#"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
-
-    fn issuer() -> Issuer {
-        Issuer {
-            name: "partner".to_owned(),
-            keys: KeySource::File(PathBuf::from("none")),
-            algorithms: Algorithm::DEFAULT.to_vec(),
-            typ_optional: false,
-            senders: Vec::new(),
-            token_issuer: None,
-            refresh: Duration::from_secs(300),
-            unknown_kid_cooldown: Duration::from_secs(30),
-            max_stale: Duration::from_secs(3600),
-        }
-    }
-
-    #[tokio::test]
-    async fn between_a_policy_and_its_keys_nothing_can_be_relied_on() {
-        let clock = Clock::manual(Timestamp::UNIX_EPOCH);
-        let same = KeyRing::start(&Trust::default(), clock.clone(), |_| {}).await;
-        let trust = Trust {
-            issuers: vec![issuer()],
-            ..Trust::default()
-        };
-        let other = KeyRing::start(&trust, clock, |_| {}).await;
-        let key = Arc::clone(KeySet::parse(SET, Algorithm::DEFAULT).unwrap().get("k").unwrap());
-        let found = |issuer: Issuer| Found::Key {
-            issuer: Arc::new(issuer),
-            key: Arc::clone(&key),
-        };
-        judged(
-            |_| {},
-            |input| {
-                let policy = input.policy;
-                assert!(policy.trust.issuers.is_empty());
-                assert!(matches!(under(policy, &same, Found::Unknown), Found::Unknown));
-                assert!(matches!(
-                    under(policy, &other, Found::Unknown),
-                    Found::Unavailable { .. }
-                ));
-                assert!(matches!(
-                    under(policy, &other, found(issuer())),
-                    Found::Unavailable { .. }
-                ));
-            },
-        );
-        judged(
-            |case| case.policy.trust.issuers = vec![issuer()],
-            |input| {
-                let policy = input.policy;
-                assert!(matches!(under(policy, &other, found(issuer())), Found::Key { .. }));
-                let changed = Issuer {
-                    typ_optional: true,
-                    ..issuer()
-                };
-                assert!(matches!(
-                    under(policy, &other, found(changed)),
-                    Found::Unavailable { typ_optional: true }
-                ));
-            },
-        );
-    }
 }

@@ -172,7 +172,7 @@ impl governor::clock::Clock for Ticks {
 }
 
 /// One host may have a whole /64 of IPv6 to itself, so that is what counts as a peer.
-fn network(peer: IpAddr) -> IpAddr {
+pub(super) fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),

@@ -1,7 +1,7 @@
 //! The security record of a signature that failed (contract §15): never of the message, and so many of one peer at most.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::case::Case;
+use super::rates::network;
 use crate::contract::{Rule, Stage};
 use crate::decide::Refusal;
 use crate::facts::{Fact, Proof};
@@ -92,17 +93,6 @@ impl Security {
     }
 }
 
-/// Who owns one address of IPv6 owns all of its network.
-fn network(peer: IpAddr) -> IpAddr {
-    match peer {
-        IpAddr::V4(_) => peer,
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
-        }
-    }
-}
-
 /// Leaves the security record of a refusal, given or only noted, when a signature failed.
 pub fn note(case: &mut Case, refusal: &Refusal, proof: &Fact<Proof>) {
     let rule = refusal.rule();
@@ -133,6 +123,8 @@ pub fn note(case: &mut Case, refusal: &Refusal, proof: &Fact<Proof>) {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv6Addr;
+
     use super::*;
 
     fn at(second: i64) -> Timestamp {

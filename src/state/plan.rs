@@ -10,7 +10,8 @@ use super::scope::{self, Named, Who};
 use super::store::{Key, Millis};
 use crate::facts::{Fact, Facts, Proof};
 use crate::message::envelope::{Envelope, Message};
-use crate::policy::{Credential, Freshness, Idempotency, Policy, Replay, Route};
+use crate::policy::{Freshness, Idempotency, Policy, Replay, Route};
+use crate::rules::authority;
 
 /// Added to the backend's deadline where the policy sets no `idempotency.running_lease`.
 const LEASE_BEYOND: Duration = Duration::from_secs(30);
@@ -213,33 +214,28 @@ fn keyed(around: &Around<'_>, who: Who<'_>, key: &str, fingerprint: Short) -> Ke
         lease: later(now, lease),
         reuse: match who {
             Who::Presenter(_) => Reuse::Presenter,
-            Who::Signer(..) => Reuse::NewMessage,
+            Who::Signer(..) | Who::Issuer(..) => Reuse::NewMessage,
             Who::Nobody => Reuse::Nobody,
         },
     }
 }
 
-/// Presenter, else signer, with the tenant of the principal that either is.
+/// Presenter, else signer; and the tenant of the principal whose authority counts, as a message is its signer's whoever
+/// presents it.
 fn who<'a>(around: &Around<'a>, sender: &'a str) -> (Who<'a>, &'a str) {
-    let trust = &around.policy.trust;
-    if let Fact::Known(presenter) = around.facts.presenter {
-        let tenant = trust.principal(&presenter.principal);
-        let tenant = tenant.and_then(|principal| principal.tenant.as_deref());
-        return (Who::Presenter(&presenter.principal), tenant.unwrap_or_default());
-    }
-    let Fact::Known(Proof::Signed(signed)) = around.facts.proof else {
-        return (Who::Nobody, "");
-    };
-    let principal = match &signed.principal {
-        Some(name) => trust.principal(name),
-        None => trust.proven_by(&Credential::Key {
-            issuer: signed.issuer.to_string(),
-            kid: signed.kid.to_string(),
-        }),
-    };
+    let principal = authority::proven(around.policy, around.facts).principal();
     let tenant = principal.and_then(|principal| principal.tenant.as_deref());
-    let name = signed.principal.as_deref().unwrap_or(&signed.issuer);
-    (Who::Signer(name, sender), tenant.unwrap_or_default())
+    let who = match (around.facts.presenter, around.facts.proof) {
+        (Fact::Known(presenter), _) => Who::Presenter(&presenter.principal),
+        (Fact::Absent | Fact::Unavailable, Fact::Known(Proof::Signed(signed))) => match &signed.principal {
+            Some(principal) => Who::Signer(principal, sender),
+            None => Who::Issuer(&signed.issuer, sender),
+        },
+        (Fact::Absent | Fact::Unavailable, Fact::Known(Proof::Failed(_)) | Fact::Absent | Fact::Unavailable) => {
+            Who::Nobody
+        }
+    };
+    (who, tenant.unwrap_or_default())
 }
 
 /// `issued_at` + window + 2 × skew, as two replicas' clocks may differ by the skew; for a message whose time of issue is

@@ -8,8 +8,10 @@ use super::store::{Key, Space};
 pub enum Who<'a> {
     /// The transport proved this principal.
     Presenter(&'a str),
-    /// Nobody presented it; this is the issuer or principal whose key signed, and the sender it signed for.
+    /// Nobody presented it; a key of this principal signed, for this sender.
     Signer(&'a str, &'a str),
+    /// Nobody presented it; a key of this issuer that belongs to no principal signed, for this sender.
+    Issuer(&'a str, &'a str),
     /// Nobody is proven.
     Nobody,
 }
@@ -20,6 +22,7 @@ impl<'a> Who<'a> {
         match self {
             Self::Presenter(name) => [b"presenter", name.as_bytes(), b""],
             Self::Signer(name, sender) => [b"signer", name.as_bytes(), sender.as_bytes()],
+            Self::Issuer(name, sender) => [b"issuer", name.as_bytes(), sender.as_bytes()],
             Self::Nobody => [b"nobody", b"", b""],
         }
     }
@@ -42,7 +45,7 @@ pub struct Named<'a> {
 /// somebody else.
 pub fn replay(who: Who<'_>, named: &Named<'_>, digest: Short) -> Key {
     let joined: &[u8] = match who {
-        Who::Presenter(_) | Who::Signer(..) => b"",
+        Who::Presenter(_) | Who::Signer(..) | Who::Issuer(..) => b"",
         Who::Nobody => &digest,
     };
     let Named {
@@ -60,7 +63,7 @@ pub fn replay(who: Who<'_>, named: &Named<'_>, digest: Short) -> Key {
 /// burn the key of somebody else.
 pub fn idempotency(who: Who<'_>, route: &str, key: &str, fingerprint: Short) -> Key {
     let joined: &[u8] = match who {
-        Who::Presenter(_) | Who::Signer(..) => b"",
+        Who::Presenter(_) | Who::Signer(..) | Who::Issuer(..) => b"",
         Who::Nobody => &fingerprint,
     };
     let [kind, name, sender] = who.parts();
@@ -79,7 +82,7 @@ pub fn answered(key: Key, digest: Short) -> Key {
 /// the share of a proven one by its name.
 pub fn share(who: Who<'_>, tenant: &str, sender: &str) -> Key {
     let proven: &[u8] = match who {
-        Who::Presenter(_) | Who::Signer(..) => b"proven",
+        Who::Presenter(_) | Who::Signer(..) | Who::Issuer(..) => b"proven",
         Who::Nobody => b"claimed",
     };
     Key::of(Space::Count, &[b"sender", proven, tenant.as_bytes(), sender.as_bytes()])
@@ -150,6 +153,7 @@ mod tests {
         for other in [
             key(Who::Presenter("q"), "r", "k"),
             key(Who::Signer("p", ""), "r", "k"),
+            key(Who::Issuer("p", ""), "r", "k"),
             key(Who::Presenter("p"), "s", "k"),
             key(Who::Presenter("p"), "r", "l"),
             key(Who::Presenter("p"), "rk", ""),
@@ -159,6 +163,11 @@ mod tests {
         assert_ne!(
             key(Who::Signer("i", "a"), "r", "k"),
             key(Who::Signer("i", "b"), "r", "k")
+        );
+        // A principal may have the name of an issuer.
+        assert_ne!(
+            key(Who::Signer("i", "a"), "r", "k"),
+            key(Who::Issuer("i", "a"), "r", "k")
         );
         assert_ne!(answered(first, [1; 16]), answered(first, [2; 16]));
     }

@@ -6,6 +6,7 @@
 //! field on, as then it is the backend's. A certificate or token that is good and proves nobody in the policy is refused
 //! as `auth.certificate` or `auth.token`. What is wrong is told in the order of the rule table, cheapest first.
 
+use std::fmt;
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, header};
@@ -32,7 +33,7 @@ pub struct Prover {
 }
 
 /// One request, as far as it proves somebody.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// The policy that judges it.
     pub policy: &'a Policy,
@@ -48,6 +49,18 @@ pub struct Asked<'a> {
     pub peer: Option<&'a Peer>,
     /// Now; `None` while the clock runs backwards, and then no credential can be judged.
     pub now: Option<Timestamp>,
+}
+
+/// Shows no header field, as some are credentials.
+impl fmt::Debug for Asked<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Asked")
+            .field("route", &self.route.name)
+            .field("method", &self.method)
+            .field("now", &self.now)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Who presents the request.
@@ -182,7 +195,8 @@ impl Prover {
             resource: resource.ok_or_else(|| refused("expected no token, as this route has no resource to name"))?,
         };
         let issuer = &claimed.issuer.name;
-        let key = match self.keys.find_of_or_fetch(issuer, claimed.kid, now).await {
+        let found = self.keys.find_of_or_fetch(issuer, claimed.kid, now).await;
+        let key = match self.keys.under(trust, found) {
             Found::Key { key, .. } => key,
             Found::Unknown => return Err(refused("expected a key of the issuer")),
             Found::Unavailable { .. } => {

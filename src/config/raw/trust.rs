@@ -156,7 +156,7 @@ pub(in crate::config) struct ClientBundle {
     pub bundle: Option<String>,
     /// The SPIFFE trust domain that the bundle is the only one of. Without it, certificates prove DNS names.
     pub trust_domain: Option<String>,
-    /// Certificate revocation list, PEM.
+    /// Certificate revocation list, PEM or DER.
     #[schemars(length(min = 1))]
     pub crl: Option<String>,
 }

@@ -170,10 +170,18 @@ impl KeyRing {
         self.0.snapshot.load().generation
     }
 
-    /// Whether these are the issuers that the ring serves. Between a new policy and its keys there is a moment in which
-    /// they are not.
-    pub fn is_of(&self, trust: &Trust) -> bool {
-        self.0.snapshot.load().is_of(&trust.issuers)
+    /// What was found, as far as this policy says so: right after a reload the ring may serve the policy before it, or the
+    /// one that asks may be judged by that one.
+    pub fn under(&self, trust: &Trust, found: Found) -> Found {
+        match found {
+            Found::Key { issuer, key } if trust.issuer(&issuer.name) == Some(&*issuer) => Found::Key { issuer, key },
+            Found::Key { issuer, .. } => Found::Unavailable {
+                typ_optional: issuer.typ_optional,
+            },
+            Found::Unknown if self.0.snapshot.load().is_of(&trust.issuers) => Found::Unknown,
+            Found::Unknown => Found::Unavailable { typ_optional: false },
+            Found::Unavailable { typ_optional } => Found::Unavailable { typ_optional },
+        }
     }
 
     /// Why some `kid` cannot be answered for now.

@@ -130,7 +130,7 @@ impl Snapshot {
             .then_some(Unready::Stale)
     }
 
-    /// See [`super::KeyRing::is_of`].
+    /// Whether these are its issuers. Between a new policy and its keys there is a moment in which they are not.
     pub fn is_of(&self, issuers: &[Issuer]) -> bool {
         self.seats.len() == issuers.len()
             && self

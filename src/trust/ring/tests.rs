@@ -99,7 +99,8 @@ async fn without_issuers_every_key_is_unknown() {
     let ring = KeyRing::start(&Trust::default(), Clock::manual(at(0)), |_| {}).await;
     assert_eq!(word(&ring.find_or_fetch("a", at(0)).await), "unknown");
     assert_eq!(ring.unready(), None);
-    assert!(ring.is_of(&Trust::default()));
+    let found = ring.find("a", at(0));
+    assert_eq!(word(&ring.under(&Trust::default(), found)), "unknown");
 }
 
 #[tokio::test]
@@ -241,4 +242,28 @@ fn a_set_turns_stale_once() {
     assert!(!holder.turns_stale(at(3600)));
     assert!(holder.turns_stale(at(3601)));
     assert!(!holder.turns_stale(at(3602)));
+}
+
+#[tokio::test]
+async fn between_a_policy_and_its_keys_nothing_can_be_relied_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("1");
+    fs::write(&file, jwks(&["a"])).unwrap();
+    let own = issuer("one", file);
+    let ring = KeyRing::start(&trust(vec![own.clone()]), Clock::manual(at(0)), |_| {}).await;
+    let changed = Issuer {
+        typ_optional: true,
+        ..own.clone()
+    };
+    for (issuers, kid, expected) in [
+        (vec![own.clone()], "a", "one a"),
+        (vec![own.clone()], "b", "unknown"),
+        (vec![changed.clone()], "a", "unavailable"),
+        (vec![changed], "b", "unavailable"),
+        (vec![], "a", "unavailable"),
+        (vec![], "b", "unavailable"),
+    ] {
+        let found = ring.under(&trust(issuers), ring.find(kid, at(0)));
+        assert_eq!(word(&found), expected, "{kid}");
+    }
 }
