@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -28,6 +29,11 @@ const POLL: Duration = Duration::from_secs(2);
 
 /// How often what has ended is removed from the store.
 const SWEEP: Duration = Duration::from_secs(10);
+
+/// What has ended stays this much longer: a request is admitted a while after it was judged fresh, and the clock of
+/// another process of the same store may be behind.
+const MARGIN: Duration = Duration::from_secs(60);
+
 /// What follows the policy: the files and places it names.
 #[derive(Clone, Debug)]
 pub struct Believed {
@@ -203,7 +209,8 @@ pub async fn sweep(keeper: Arc<Keeper>, clock: Clock, mut stop: watch::Receiver<
             () = sleep(SWEEP) => {}
             _ = stop.wait_for(|stop| *stop) => return,
         }
-        drop(keeper.store().sweep(millis(clock.now())).await);
+        let ended = clock.now().saturating_sub(MARGIN).unwrap_or(Timestamp::MIN);
+        drop(keeper.store().sweep(millis(ended)).await);
     }
 }
 

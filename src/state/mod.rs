@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::time::timeout;
 
 use crate::clock::Clock;
 use crate::contract::{Finding, Rule};
@@ -131,7 +132,7 @@ impl Keeper {
 
     /// Why no message may be admitted yet; `None` once the fence has passed. A fence that was lost is looked at again.
     pub fn not_ready(&self, now: Timestamp, skew: Duration) -> Option<&'static str> {
-        self.fence.look_again();
+        self.fence.look_again(now, skew);
         match self.fence(now, skew) {
             Fact::Absent => None,
             Fact::Known(fence) if fence < now => None,
@@ -145,12 +146,15 @@ impl Keeper {
     /// # Errors
     /// Those of [`admission::admit`].
     pub async fn admit(&self, plan: Plan, deadline: Duration) -> Result<Admitted, Finding> {
-        if let Some(issued) = plan.issued
-            && let Err(error) = self.fence.cover(issued, plan.now, plan.bounds.skew).await
-        {
-            return Err(Finding::new(Rule::StateUnavailable, fence_detail(&error)));
+        let patience = self.timeout.min(deadline);
+        if let Some(issued) = plan.issued {
+            let unavailable = |detail| Finding::new(Rule::StateUnavailable, detail);
+            timeout(patience, self.fence.cover(issued, plan.now, plan.bounds.skew))
+                .await
+                .map_err(|_| unavailable("the fence file was not written in time"))?
+                .map_err(|error| unavailable(fence_detail(&error)))?;
         }
-        admission::admit(&self.store, plan, self.timeout.min(deadline)).await
+        admission::admit(&self.store, plan, patience).await
     }
 
     /// What [`Self::admit`] would say, without a change.

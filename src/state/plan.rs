@@ -10,7 +10,8 @@ use super::scope::{self, Named, Who};
 use super::store::{Key, Millis};
 use crate::facts::{Fact, Facts, Proof};
 use crate::message::envelope::{Envelope, Message};
-use crate::policy::{Credential, Freshness, Idempotency, Policy, Replay, Route};
+use crate::policy::{Freshness, Idempotency, Policy, Replay, Route};
+use crate::rules::authority::proven;
 
 /// Added to the backend's deadline where the policy sets no `idempotency.running_lease`.
 const LEASE_BEYOND: Duration = Duration::from_secs(30);
@@ -54,6 +55,8 @@ pub struct Id {
     pub key: Key,
     /// The count of its sender.
     pub share: Key,
+    /// Somebody is proven to have sent it.
+    pub is_proven: bool,
     /// As long as the message is fresh to any replica.
     pub until: Millis,
 }
@@ -155,6 +158,7 @@ impl Plan {
             id: Some(Id {
                 key: scope::replay(who, &named, digest),
                 share: scope::share(who, tenant, named.sender),
+                is_proven: who != Who::Nobody,
                 until: remembered_until(issued, around.now, &around.policy.freshness),
             }),
             key: key.map(|key| keyed(around, who, key, fingerprint::of_message(message))),
@@ -219,27 +223,21 @@ fn keyed(around: &Around<'_>, who: Who<'_>, key: &str, fingerprint: Short) -> Ke
     }
 }
 
-/// Presenter, else signer, with the tenant of the principal that either is.
+/// Presenter, else signer. The tenant is that of the authority, which is the signer's where a message is signed: who
+/// carries a message does not make another message of it.
 fn who<'a>(around: &Around<'a>, sender: &'a str) -> (Who<'a>, &'a str) {
-    let trust = &around.policy.trust;
-    if let Fact::Known(presenter) = around.facts.presenter {
-        let tenant = trust.principal(&presenter.principal);
-        let tenant = tenant.and_then(|principal| principal.tenant.as_deref());
-        return (Who::Presenter(&presenter.principal), tenant.unwrap_or_default());
-    }
-    let Fact::Known(Proof::Signed(signed)) = around.facts.proof else {
-        return (Who::Nobody, "");
+    let authority = proven(around.policy, around.facts).principal();
+    let tenant = authority.and_then(|principal| principal.tenant.as_deref());
+    let who = match (around.facts.presenter, around.facts.proof) {
+        (Fact::Known(presenter), _) => Who::Presenter(&presenter.principal),
+        (Fact::Absent | Fact::Unavailable, Fact::Known(Proof::Signed(signed))) => {
+            Who::Signer(signed.principal.as_deref().unwrap_or(&signed.issuer), sender)
+        }
+        (Fact::Absent | Fact::Unavailable, Fact::Known(Proof::Failed(_)) | Fact::Absent | Fact::Unavailable) => {
+            Who::Nobody
+        }
     };
-    let principal = match &signed.principal {
-        Some(name) => trust.principal(name),
-        None => trust.proven_by(&Credential::Key {
-            issuer: signed.issuer.to_string(),
-            kid: signed.kid.to_string(),
-        }),
-    };
-    let tenant = principal.and_then(|principal| principal.tenant.as_deref());
-    let name = signed.principal.as_deref().unwrap_or(&signed.issuer);
-    (Who::Signer(name, sender), tenant.unwrap_or_default())
+    (who, tenant.unwrap_or_default())
 }
 
 /// `issued_at` + window + 2 × skew, as two replicas' clocks may differ by the skew; for a message whose time of issue is
@@ -264,4 +262,57 @@ fn later(from: Millis, by: Duration) -> Millis {
 
 fn signed(duration: Duration) -> SignedDuration {
     SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::{Case, judged, presented, principal, signed_by};
+
+    /// What is remembered of the usual message after this change.
+    fn plan(change: impl Fn(&mut Case)) -> Plan {
+        judged(change, |input| {
+            let now = "2026-05-31T18:01:00Z".parse().unwrap();
+            let around = Around {
+                policy: input.policy,
+                route: input.route,
+                facts: input.facts,
+                now,
+                deadline: Duration::from_secs(30),
+                owner: [0; 8],
+                proof: None,
+            };
+            Plan::of_message(&around, input.message, None)
+        })
+    }
+
+    /// A signed message is the same message whoever carries it.
+    #[test]
+    fn the_tenant_is_that_of_the_signer() {
+        let carried = |by: Option<&'static str>| {
+            let plan = plan(move |case| {
+                principal(case, "anna").tenant = Some("one".to_owned());
+                principal(case, "bert").tenant = Some("two".to_owned());
+                signed_by(case, Some("bert"));
+                if let Some(by) = by {
+                    presented(case, by);
+                }
+            });
+            plan.id.unwrap().key
+        };
+        assert_eq!(carried(Some("anna")), carried(Some("bert")));
+        assert_eq!(carried(None), carried(Some("bert")));
+    }
+
+    #[test]
+    fn the_tenant_of_an_unsigned_message_is_that_of_its_presenter() {
+        let of = |tenant: &'static str| {
+            let plan = plan(move |case| {
+                principal(case, "anna").tenant = Some(tenant.to_owned());
+                presented(case, "anna");
+            });
+            plan.id.unwrap().key
+        };
+        assert_ne!(of("one"), of("two"));
+    }
 }
