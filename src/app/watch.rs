@@ -17,7 +17,6 @@ use crate::message::is_id;
 use crate::policy::{Attempt, InForce, Mode, Policy};
 use crate::record::Sink;
 use crate::state::Keeper;
-use crate::state::plan::millis;
 use crate::telemetry::Metrics;
 use crate::trust::mtls::Clients;
 use crate::trust::own::Own;
@@ -202,7 +201,7 @@ pub fn keys(sink: Sink, notice: Option<fn(&str)>) -> impl Fn(&Event) + Send + Sy
     }
 }
 
-/// Removes what has ended from the store until the gate stops. What could not be removed is not trusted all the same.
+/// Removes what has ended from the store until the gate stops.
 pub async fn sweep(keeper: Arc<Keeper>, clock: Clock, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
@@ -210,7 +209,7 @@ pub async fn sweep(keeper: Arc<Keeper>, clock: Clock, mut stop: watch::Receiver<
             _ = stop.wait_for(|stop| *stop) => return,
         }
         let ended = clock.now().saturating_sub(MARGIN).unwrap_or(Timestamp::MIN);
-        drop(keeper.store().sweep(millis(ended)).await);
+        keeper.sweep(ended).await;
     }
 }
 

@@ -69,7 +69,7 @@ impl Draft {
     }
 
     fn proof(&mut self, plan: &Plan) {
-        if let Some(OneUse { key, share, until }) = plan.proof {
+        if let Some(OneUse { key, share, until, .. }) = plan.proof {
             let bounds = &plan.bounds.replay;
             self.claim(Step::Proof, key, Bytes::new(), until);
             self.count(share, until, bounds.per_sender_max, Rule::ReplayShare);
@@ -82,7 +82,10 @@ impl Draft {
         let bounds = &plan.bounds.replay;
         self.count(id.share, id.until, bounds.per_sender_max, Rule::ReplayShare);
         if !id.is_proven {
-            let max = bounds.max.saturating_sub(bounds.per_sender_max).max(bounds.per_sender_max);
+            let max = bounds
+                .max
+                .saturating_sub(bounds.per_sender_max)
+                .max(bounds.per_sender_max);
             self.count(scope::unproven("replay"), id.until, max, Rule::StateFull);
         }
         self.count(scope::total("replay"), id.until, bounds.max, Rule::StateFull);

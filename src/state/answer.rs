@@ -99,7 +99,7 @@ impl Answer {
     /// From bytes; `None` for what was not written here.
     pub fn decode(mut bytes: Bytes) -> Option<Self> {
         let kind = bytes.try_get_u8().ok()?;
-        let status = bytes.try_get_u16().ok().filter(|status| (200..=599).contains(status))?;
+        let status = bytes.try_get_u16().ok().filter(|status| (200..=999).contains(status))?;
         let mut fields = HeaderMap::new();
         for name in FIELDS.iter().chain([&DIGEST]) {
             let length = bytes.try_get_u16().ok()?;

@@ -94,16 +94,19 @@ pub struct OneUse {
     pub key: Key,
     /// The count of its principal.
     pub share: Key,
+    /// When it was made, which the fence has to lie before.
+    pub issued: Timestamp,
     /// As long as the proof could be accepted.
     pub until: Millis,
 }
 
 impl OneUse {
     /// A DPoP proof of this principal that nobody accepts any more from `until` on.
-    pub fn dpop(presenter: &str, thumbprint: &str, jti: &str, until: Timestamp) -> Self {
+    pub fn dpop(presenter: &str, thumbprint: &str, jti: &str, issued: Timestamp, until: Timestamp) -> Self {
         Self {
             key: scope::proof(thumbprint, jti),
             share: scope::proof_share(presenter),
+            issued,
             until: millis(until),
         }
     }

@@ -309,9 +309,9 @@ mod tests {
             ("listen: 127.0.0.1:1", "`listen`"),
             ("admin: 127.0.0.1:1", "`admin`"),
             ("ledger: best_effort", "`ledger`"),
-            ("freshness: {window: 3600}", "`freshness.window`"),
-            ("freshness: {window: 60}", "`freshness.window`"),
-            ("freshness: {skew: 31}", "`freshness.skew`"),
+            ("freshness: {window: 1h}", "`freshness.window`"),
+            ("freshness: {window: 60s}", "`freshness.window`"),
+            ("freshness: {skew: 31s}", "`freshness.skew`"),
         ] {
             stage.write(&format!("{}{line}\n", text("/two")));
             assert!(stage.reloader.look());
