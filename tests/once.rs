@@ -263,7 +263,7 @@ async fn the_record_of_a_client_that_left_says_so_when_its_request_is_over() {
 
 #[tokio::test]
 async fn a_flood_of_ids_is_refused_at_the_bound_and_forgets_nothing() {
-    let settings = format!("{SETTINGS}replay: {{max: 20, per_sender_max: 10}}\nidempotency: {{max: 15}}\n");
+    let settings = format!("{SETTINGS}replay: {{max: 20, per_sender_max: 10}}\nidempotency: {{max: 18}}\n");
     let (rig, clock) = moving(rig::store(), &settings).await;
     for number in 0..10 {
         let reply = rig

@@ -21,12 +21,13 @@ mod store;
 use std::sync::Arc;
 use std::time::Duration;
 
+use portcullis::policy::Freshness;
 use portcullis::state::engine::Remote;
 use portcullis::state::postgres::Postgres;
 use portcullis::state::store::{Committed, Store, StoreError};
 use servers::PostgresServer;
 use state_suite::suite;
-use store::{NOW, SKEW, clock, first, key, remote, taken};
+use store::{NOW, clock, first, key, remote, taken};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -39,7 +40,7 @@ async fn open(server: &PostgresServer) -> Postgres {
 }
 
 async fn open_at(remote: &Remote) -> Result<Postgres, String> {
-    Postgres::open(remote, TIMEOUT, &clock(), SKEW)
+    Postgres::open(remote, TIMEOUT, &clock(), &Freshness::default())
         .await
         .map_err(|error| error.to_string())
 }
@@ -98,7 +99,7 @@ async fn tables_that_are_gone_or_behind_are_forgotten_until_an_operator_resets_t
         assert!(matches!(answer, Err(StoreError::Forgot(_))), "{answer:?}");
     };
     let reset = async || {
-        Postgres::reset_fence(&here(&server), TIMEOUT, &clock(), SKEW)
+        Postgres::reset_fence(&here(&server), TIMEOUT, &clock(), &Freshness::default())
             .await
             .unwrap()
     };
@@ -181,7 +182,7 @@ async fn a_lock_that_is_held_is_waited_for_so_long() {
     let Some(server) = PostgresServer::start(&[]) else {
         return;
     };
-    let store = Postgres::open(&here(&server), Duration::from_secs(3), &clock(), SKEW)
+    let store = Postgres::open(&here(&server), Duration::from_secs(3), &clock(), &Freshness::default())
         .await
         .unwrap();
     assert_eq!(store.commit(first("a")).await, Ok(Committed::Done));
@@ -231,7 +232,9 @@ async fn the_documented_user_may_do_all_that_is_needed() {
     let remote = remote(&url, Some(server.password_file()), None);
     let store = open_at(&remote).await.unwrap();
     store::all_that_is_asked(&store).await;
-    Postgres::reset_fence(&remote, TIMEOUT, &clock(), SKEW).await.unwrap();
+    Postgres::reset_fence(&remote, TIMEOUT, &clock(), &Freshness::default())
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

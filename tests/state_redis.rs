@@ -21,11 +21,12 @@ mod store;
 use std::sync::Arc;
 use std::time::Duration;
 
+use portcullis::policy::Freshness;
 use portcullis::state::redis::Redis;
 use portcullis::state::store::{Committed, Store, StoreError};
 use servers::RedisServer;
 use state_suite::suite;
-use store::{NOW, SKEW, clock, first, key, remote, taken};
+use store::{NOW, clock, first, key, remote, taken};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -34,7 +35,7 @@ async fn open(server: &RedisServer) -> Redis {
 }
 
 async fn open_with(url: &str, wait: u32, timeout: Duration) -> Result<Redis, String> {
-    Redis::open(&remote(url, None, None), wait, timeout, &clock(), SKEW)
+    Redis::open(&remote(url, None, None), wait, timeout, &clock(), &Freshness::default())
         .await
         .map_err(|error| error.to_string())
 }
@@ -57,7 +58,9 @@ async fn redis_passes_the_suite() {
     suite::run(async |name| {
         let namespace = name.chars().take(32).collect::<String>();
         let remote = store::named(&namespace, &server.url(), None);
-        let store = Redis::open(&remote, 0, TIMEOUT, &clock(), SKEW).await.unwrap();
+        let store = Redis::open(&remote, 0, TIMEOUT, &clock(), &Freshness::default())
+            .await
+            .unwrap();
         Arc::new(store) as suite::Shared
     })
     .await;
@@ -84,7 +87,13 @@ async fn a_server_that_stops_and_one_that_is_not_there_are_unreachable() {
     assert!(open_with(&server.url(), 0, TIMEOUT).await.is_err());
     server.start_again();
     assert_eq!(again(&store).await, Committed::Done, "it connects again");
-    assert_eq!(store.commit(first("a")).await, Ok(taken()), "the file held it");
+    // Each of its connections has to notice for itself.
+    let mut answer = store.commit(first("a")).await;
+    while matches!(answer, Err(StoreError::Unreachable(_))) {
+        tokio::task::yield_now().await;
+        answer = store.commit(first("a")).await;
+    }
+    assert_eq!(answer, Ok(taken()), "the file held it");
 }
 
 #[tokio::test]
@@ -143,7 +152,9 @@ async fn a_flushed_store_stays_forgotten_until_an_operator_resets_the_fence() {
     let later = clock();
     later.set(jiff::Timestamp::from_millisecond(1_800_000_100_000).unwrap());
     let here = remote(&server.url(), None, None);
-    let fence = Redis::reset_fence(&here, TIMEOUT, &later, SKEW).await.unwrap();
+    let fence = Redis::reset_fence(&here, TIMEOUT, &later, &Freshness::default())
+        .await
+        .unwrap();
     assert_eq!(fence.as_millisecond(), 1_800_000_130_000);
     assert_eq!(store.commit(first("c")).await, Ok(Committed::Done));
     assert_eq!(store.fence(), Ok(Some(fence)));
@@ -163,7 +174,9 @@ async fn a_store_that_is_behind_has_forgotten_for_everybody() {
     let fresh = open(&server).await;
     assert!(matches!(fresh.commit(first("c")).await, Err(StoreError::Forgot(_))));
     let here = remote(&server.url(), None, None);
-    Redis::reset_fence(&here, TIMEOUT, &clock(), SKEW).await.unwrap();
+    Redis::reset_fence(&here, TIMEOUT, &clock(), &Freshness::default())
+        .await
+        .unwrap();
     for store in [store, other, fresh] {
         assert!(store.commit(first("d")).await.is_ok());
     }
@@ -253,15 +266,21 @@ async fn a_wrong_password_is_told_and_never_shown() {
     let url = format!("redis://gate@127.0.0.1:{}", server.port);
     let remote = remote(&url, Some(file.path().to_owned()), None);
     std::fs::write(file.path(), "hunter2\n").unwrap();
-    let error = Redis::open(&remote, 0, TIMEOUT, &clock(), SKEW).await.unwrap_err();
+    let error = Redis::open(&remote, 0, TIMEOUT, &clock(), &Freshness::default())
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("password"), "{error}");
     assert!(!format!("{error} {error:?}").contains("hunter2"));
     std::fs::write(file.path(), "right\n").unwrap();
-    let store = Redis::open(&remote, 0, TIMEOUT, &clock(), SKEW).await.unwrap();
+    let store = Redis::open(&remote, 0, TIMEOUT, &clock(), &Freshness::default())
+        .await
+        .unwrap();
     assert_eq!(store.commit(first("a")).await, Ok(Committed::Done));
     assert!(!format!("{store:?}").contains("right"));
     let in_url = store::remote("redis://gate:hunter2@127.0.0.1", None, None);
-    let error = Redis::open(&in_url, 0, TIMEOUT, &clock(), SKEW).await.unwrap_err();
+    let error = Redis::open(&in_url, 0, TIMEOUT, &clock(), &Freshness::default())
+        .await
+        .unwrap_err();
     assert!(!format!("{error} {error:?}").contains("hunter2"));
 }
 
@@ -285,9 +304,13 @@ async fn the_documented_user_may_do_all_that_is_needed() {
     std::fs::write(file.path(), "right").unwrap();
     let url = format!("redis://portcullis@127.0.0.1:{}", server.port);
     let remote = remote(&url, Some(file.path().to_owned()), None);
-    let store = Redis::open(&remote, 0, TIMEOUT, &clock(), SKEW).await.unwrap();
+    let store = Redis::open(&remote, 0, TIMEOUT, &clock(), &Freshness::default())
+        .await
+        .unwrap();
     store::all_that_is_asked(&store).await;
-    Redis::reset_fence(&remote, TIMEOUT, &clock(), SKEW).await.unwrap();
+    Redis::reset_fence(&remote, TIMEOUT, &clock(), &Freshness::default())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -318,7 +341,14 @@ async fn tls_is_taken_from_the_right_ca_only() {
     };
     let open = async |ca: &std::path::PathBuf| {
         let url = format!("rediss://localhost:{tls_port}");
-        Redis::open(&remote(&url, None, Some(ca.clone())), 0, TIMEOUT, &clock(), SKEW).await
+        Redis::open(
+            &remote(&url, None, Some(ca.clone())),
+            0,
+            TIMEOUT,
+            &clock(),
+            &Freshness::default(),
+        )
+        .await
     };
     let error = open(&wrong).await.unwrap_err().to_string();
     assert!(error.contains("TLS"), "{error}");
@@ -337,6 +367,25 @@ async fn what_is_not_of_this_version_is_refused() {
     server.say(&["DEL", "{gate_test}:mark"]);
     server.say(&["SET", "{gate_test}:mark", "x"]);
     assert!(matches!(store.commit(first("a")).await, Err(StoreError::Damaged(_))));
+}
+
+/// What a process with a narrower window forgets is fresh to one with a wider.
+#[tokio::test]
+async fn processes_with_another_window_do_not_share_a_store() {
+    let Some(server) = RedisServer::start(&[]) else { return };
+    let here = remote(&server.url(), None, None);
+    let wider = Freshness {
+        window: Duration::from_secs(3_600),
+        ..Freshness::default()
+    };
+    let store = open(&server).await;
+    let error = Redis::open(&here, 0, TIMEOUT, &clock(), &wider).await.unwrap_err();
+    assert!(error.to_string().contains("freshness.window"), "{error}");
+    assert_eq!(store.commit(first("a")).await, Ok(Committed::Done));
+    Redis::reset_fence(&here, TIMEOUT, &clock(), &wider).await.unwrap();
+    assert!(matches!(store.commit(first("b")).await, Err(StoreError::Forgot(_))));
+    let wide = Redis::open(&here, 0, TIMEOUT, &clock(), &wider).await.unwrap();
+    assert_eq!(wide.commit(first("b")).await, Ok(Committed::Done));
 }
 
 /// A figure for the documentation: `cargo test --test state_redis -- --ignored --nocapture`.

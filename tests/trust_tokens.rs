@@ -29,6 +29,7 @@ use rig::backend::{Backend, field};
 use rig::keys::{Key, jwks};
 use rig::{Rig, post};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// The issuer's URL, and what tokens for `/bearer` name as their audience.
 const ISSUER: &str = "https://as.example";
@@ -703,4 +704,37 @@ async fn a_proof_is_used_once() {
     claims["jti"] = "p-2".into();
     let fields = with_proof(&token, &stand.proof(&claims));
     assert_eq!(stand.rig.send(post("/dpop", &fields, "{}")).await.status, 200);
+}
+
+/// A proof is judged before the body is read, and spent after it.
+#[tokio::test]
+async fn a_slow_body_does_not_outlive_the_use_of_a_proof() {
+    let stand = Stand::new().await;
+    let token = stand.token(&stand.bound("/dpop"));
+    let mut claims = stand.proof_claims("/dpop", &token);
+    // The latest that is taken now is taken for two minutes.
+    claims["iat"] = (stand.now() + 30).into();
+    let fields = with_proof(&token, &stand.proof(&claims));
+    assert_eq!(stand.rig.send(post("/dpop", &fields, "{}")).await.status, 200);
+    let seen = stand.rig.backend.bytes();
+    stand.rig.pass(120);
+    let whole = post("/dpop", &format!("{fields}Expect: 100-continue\r\n"), "{}");
+    let (head, body) = whole.split_at(whole.len() - 2);
+    let mut stream = stand.rig.connect().await;
+    stream.write_all(head).await.unwrap();
+    // Its body is asked for once the proof was judged.
+    let mut told = [0; 25];
+    rig::soon(stream.read_exact(&mut told)).await.unwrap();
+    assert!(told.starts_with(b"HTTP/1.1 100 "));
+    stand.rig.pass(14);
+    stream.write_all(body).await.unwrap();
+    let answer = rig::Answer::read(&mut stream).await;
+    assert_eq!(
+        (answer.status, answer.rule().as_str()),
+        (401, "auth.dpop"),
+        "{}",
+        answer.text
+    );
+    assert_eq!(stand.rig.backend.bytes(), seen);
+    stand.rig.record_count(2).await;
 }

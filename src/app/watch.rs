@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -16,7 +17,6 @@ use crate::message::is_id;
 use crate::policy::{Attempt, InForce, Mode, Policy};
 use crate::record::Sink;
 use crate::state::Keeper;
-use crate::state::plan::millis;
 use crate::telemetry::Metrics;
 use crate::trust::mtls::Clients;
 use crate::trust::own::Own;
@@ -28,6 +28,10 @@ const POLL: Duration = Duration::from_secs(2);
 
 /// How often what has ended is removed from the store.
 const SWEEP: Duration = Duration::from_secs(10);
+
+/// What has ended stays this much longer: a request is admitted a while after it was judged fresh, and the clock of
+/// another process of the same store may be behind.
+const MARGIN: Duration = Duration::from_secs(60);
 
 /// What follows the policy: the files and places it names.
 #[derive(Clone, Debug)]
@@ -197,14 +201,15 @@ pub fn keys(sink: Sink, notice: Option<fn(&str)>) -> impl Fn(&Event) + Send + Sy
     }
 }
 
-/// Removes what has ended from the store until the gate stops. What could not be removed is not trusted all the same.
+/// Removes what has ended from the store until the gate stops.
 pub async fn sweep(keeper: Arc<Keeper>, clock: Clock, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             () = sleep(SWEEP) => {}
             _ = stop.wait_for(|stop| *stop) => return,
         }
-        drop(keeper.store().sweep(millis(clock.now())).await);
+        let ended = clock.now().saturating_sub(MARGIN).unwrap_or(Timestamp::MIN);
+        keeper.sweep(ended).await;
     }
 }
 

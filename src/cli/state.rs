@@ -184,10 +184,10 @@ async fn reset(config: &Config, clock: &Clock) -> Result<Timestamp, Trouble> {
         }
         EngineConfig::Embedded { path } => Err(Trouble::Nothing(path.clone())),
         EngineConfig::Redis { remote, wait: _ } => {
-            Ok(Redis::reset_fence(remote, config.server.state.timeout, clock, freshness.skew).await?)
+            Ok(Redis::reset_fence(remote, config.server.state.timeout, clock, freshness).await?)
         }
         EngineConfig::Postgres { remote } => {
-            Ok(Postgres::reset_fence(remote, config.server.state.timeout, clock, freshness.skew).await?)
+            Ok(Postgres::reset_fence(remote, config.server.state.timeout, clock, freshness).await?)
         }
         EngineConfig::Memory { fence_file: None } => Err(Trouble::NoFence(engine.name())),
     }

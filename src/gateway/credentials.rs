@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::request::Parts;
+use jiff::Timestamp;
 
 use super::case::Case;
 use super::proven::note_presenter;
@@ -45,7 +46,12 @@ pub async fn prove(case: &mut Case, head: &Parts, route: &Route) -> Result<(), R
                 let principal = &presented.presenter.principal;
                 gate.rates.present(&gate.policy.current(), principal)?;
                 let once = presented.jti.as_ref();
-                case.proof = once.map(|jti| OneUse::dpop(principal, &jti.thumbprint, &jti.id, jti.until));
+                // A proof is judged before the body is read and spent after it; the clock of another process may be behind.
+                let later = policy.deadlines.body.saturating_add(policy.freshness.skew);
+                case.proof = once.map(|jti| {
+                    let until = jti.until.saturating_add(later).unwrap_or(Timestamp::MAX);
+                    OneUse::dpop(principal, &jti.thumbprint, &jti.id, jti.issued, until)
+                });
             }
             case.presented = presented.map(Arc::new);
             Ok(())

@@ -69,7 +69,7 @@ impl Draft {
     }
 
     fn proof(&mut self, plan: &Plan) {
-        if let Some(OneUse { key, share, until }) = plan.proof {
+        if let Some(OneUse { key, share, until, .. }) = plan.proof {
             let bounds = &plan.bounds.replay;
             self.claim(Step::Proof, key, Bytes::new(), until);
             self.count(share, until, bounds.per_sender_max, Rule::ReplayShare);
@@ -81,6 +81,13 @@ impl Draft {
     fn message(&mut self, id: &Id, plan: &Plan) {
         let bounds = &plan.bounds.replay;
         self.count(id.share, id.until, bounds.per_sender_max, Rule::ReplayShare);
+        if !id.is_proven {
+            let max = bounds
+                .max
+                .saturating_sub(bounds.per_sender_max)
+                .max(bounds.per_sender_max);
+            self.count(scope::unproven("replay"), id.until, max, Rule::StateFull);
+        }
         self.count(scope::total("replay"), id.until, bounds.max, Rule::StateFull);
     }
 }
@@ -102,6 +109,10 @@ pub async fn admit(store: &Arc<dyn Store>, plan: Plan, patience: Duration) -> Re
     }
     if let Some(key) = &plan.key {
         let max = plan.bounds.idempotency.max;
+        if key.reuse == Reuse::Nobody {
+            let max = max.saturating_sub(max / 5);
+            draft.count(scope::unproven("idempotency"), key.until, max, Rule::StateFull);
+        }
         draft.count(scope::total("idempotency"), key.until, max, Rule::StateFull);
     }
     let Draft { txn, steps, full } = draft;

@@ -7,7 +7,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use http::header::{CONTENT_TYPE, ETAG, HeaderName, LOCATION};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, LOCATION};
 use http::{HeaderMap, HeaderValue};
 
 /// The fields that are stored.
@@ -55,7 +55,8 @@ impl Answer {
             fields,
             body: Some(body.clone()),
         };
-        if body.len() > max_body {
+        // What the coding of a body is would not be told with it.
+        if body.len() > max_body || received.contains_key(CONTENT_ENCODING) {
             whole.without_body()
         } else {
             whole
@@ -98,7 +99,7 @@ impl Answer {
     /// From bytes; `None` for what was not written here.
     pub fn decode(mut bytes: Bytes) -> Option<Self> {
         let kind = bytes.try_get_u8().ok()?;
-        let status = bytes.try_get_u16().ok().filter(|status| (200..=599).contains(status))?;
+        let status = bytes.try_get_u16().ok().filter(|status| (200..=999).contains(status))?;
         let mut fields = HeaderMap::new();
         for name in FIELDS.iter().chain([&DIGEST]) {
             let length = bytes.try_get_u16().ok()?;
@@ -160,6 +161,15 @@ mod tests {
         assert!(!answer.fields.contains_key("content-type") && answer.fields.contains_key("etag"));
         assert_eq!(Answer::decode(answer.encode()), Some(answer.clone()));
         assert_eq!(answer.clone().without_body(), answer);
+    }
+
+    #[test]
+    fn of_a_coded_body_the_digest_is_stored() {
+        let mut fields = received();
+        fields.insert("content-encoding", HeaderValue::from_static("gzip"));
+        let answer = Answer::of(200, &fields, &Bytes::from_static(b"\x1f\x8b"), 1_000);
+        assert_eq!(answer.body, None, "its coding is not stored");
+        assert!(answer.fields.contains_key("repr-digest"));
     }
 
     #[test]

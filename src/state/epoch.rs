@@ -4,6 +4,9 @@
 //! epoch, a random id made at its first use, and a number that grows with every commit. A process that finds another
 //! epoch, none, or a lower number than it was told before, refuses from then on: idempotency keys that were lost let a
 //! retry run twice, so a person decides (`portcullis state reset-fence`), not this program.
+//!
+//! The id also says how long after its issue a message is remembered. Processes that judge by another window or skew would
+//! forget what the others still take for fresh, so they do not use the same epoch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,6 +16,7 @@ use arc_swap::ArcSwap;
 use jiff::Timestamp;
 
 use super::store::{Millis, StoreError};
+use crate::policy::Freshness;
 
 /// The layout that this program writes and reads.
 pub(super) const FORMAT: &str = "1";
@@ -116,7 +120,8 @@ impl Known {
             Some(found) if found.lost || found.epoch.id == asked.epoch.id => Some(LOST),
             Some(found) => match found.epoch.origin {
                 Origin::First => Some(BEGUN),
-                Origin::Reset => None,
+                Origin::Reset if horizon(&found.epoch.id) == horizon(&asked.epoch.id) => None,
+                Origin::Reset => Some(OTHER),
             },
         };
         if let Some(lost) = lost {
@@ -190,6 +195,33 @@ const EMPTY: StoreError = StoreError::Forgot("it is empty; a person has to reset
 const LOST: StoreError = StoreError::Forgot("commits it had confirmed are missing; a person has to reset the fence");
 const BEGUN: StoreError = StoreError::Forgot("it was emptied and begun anew; a person has to reset the fence");
 
+const OTHER: StoreError = StoreError::Forgot(
+    "it remembers for another `freshness.window` or `freshness.skew`; stop every process of it, then reset the fence",
+);
+
+/// The id of a new epoch, in which a message is remembered so long after its issue.
+pub(super) fn id_of(unique: &str, freshness: &Freshness) -> String {
+    let horizon = freshness.window.saturating_add(freshness.skew.saturating_mul(2));
+    format!("{unique}/{}", horizon.as_millis())
+}
+
+/// What an id says of that.
+fn horizon(id: &str) -> Option<&str> {
+    id.split_once('/').map(|(_, horizon)| horizon)
+}
+
+/// Whether a process that would have begun this epoch may use the one that it found.
+///
+/// # Errors
+/// When it remembers for another time.
+pub(super) fn fits(found: Found, own: &str) -> Result<Found, StoreError> {
+    if horizon(&found.epoch.id) == horizon(own) {
+        Ok(found)
+    } else {
+        Err(OTHER)
+    }
+}
+
 /// The fence of an epoch that begins now: what was issued until now is not admitted, whichever replica's clock counts.
 pub(super) fn fence_at(now: Timestamp, skew: Duration) -> Millis {
     millis(now).saturating_add(u64::try_from(skew.as_millis()).unwrap_or(u64::MAX))
@@ -231,6 +263,27 @@ mod tests {
         assert_eq!(before.confirm(9), Ok(()));
         assert_eq!(known.compare(&before, Some(found("b", Origin::Reset, 3))), Ok(()));
         assert_eq!(known.mark().commits(), 0);
+        assert!(known.fence().is_ok());
+    }
+
+    #[test]
+    fn processes_of_one_epoch_remember_for_the_same_time() {
+        let usual = Freshness::default();
+        let wider = Freshness {
+            window: Duration::from_secs(3_600),
+            ..usual.clone()
+        };
+        let begun = |unique, freshness| found(&id_of(unique, freshness), Origin::Reset, 5);
+        assert!(fits(begun("a", &usual), &id_of("b", &usual)).is_ok());
+        assert_eq!(fits(begun("a", &usual), &id_of("b", &wider)), Err(OTHER));
+        assert_eq!(fits(begun("a", &wider), &id_of("b", &usual)), Err(OTHER));
+        assert_eq!(fits(found("a", Origin::First, 5), &id_of("b", &usual)), Err(OTHER));
+        // A reset for another policy is not taken up by a process that runs with this one.
+        let known = Known::new(begun("a", &usual));
+        let mark = known.mark();
+        assert_eq!(known.compare(&mark, Some(begun("b", &wider))), Err(OTHER));
+        assert_eq!(known.fence(), Err(LOST));
+        assert_eq!(known.compare(&mark, Some(begun("c", &usual))), Ok(()));
         assert!(known.fence().is_ok());
     }
 

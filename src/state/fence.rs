@@ -135,10 +135,11 @@ impl Fence {
         }
     }
 
-    /// Looks at a file that was lost again, for an operator may have reset it.
-    pub fn look_again(&self) {
+    /// Looks at a file that cannot be believed again, for an operator may have reset it. Until then nothing is admitted,
+    /// so nothing that was admitted is taken back.
+    pub fn look_again(&self, now: Timestamp, skew: Duration) {
         if let Self::Written(written) = self
-            && written.mark.load(Ordering::Acquire) == LOST
+            && written.before.load(Ordering::Acquire) > millis(ahead(now, skew))
             && let Ok(found) = read(&written.path)
         {
             written.before.store(found, Ordering::Release);
@@ -264,13 +265,25 @@ mod tests {
             let fence = Fence::open(&path, at(0));
             assert_eq!(fence.at(at(0), SKEW), Fact::Unavailable, "{content:?}");
             assert!(matches!(fence.cover(at(0), at(0), SKEW).await, Err(FenceError::Lost)));
-            fence.look_again();
+            fence.look_again(at(0), SKEW);
             assert_eq!(fence.at(at(0), SKEW), Fact::Unavailable, "{content:?}");
             assert_eq!(reset(&path, at(5), SKEW).unwrap(), at(5));
-            fence.look_again();
+            fence.look_again(at(6), SKEW);
             assert_eq!(fence.at(at(6), SKEW), Fact::Known(at(5)));
             fence.cover(at(6), at(6), SKEW).await.unwrap();
         }
+    }
+
+    #[test]
+    fn a_mark_in_the_future_that_is_reset_is_taken_by_a_running_process() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("fence");
+        write(&path, millis(at(900))).unwrap();
+        let fence = Fence::open(&path, at(0));
+        assert_eq!(fence.at(at(1), SKEW), Fact::Unavailable);
+        assert_eq!(reset(&path, at(1), SKEW).unwrap(), at(1));
+        fence.look_again(at(2), SKEW);
+        assert_eq!(fence.at(at(2), SKEW), Fact::Known(at(1)));
     }
 
     #[test]

@@ -23,9 +23,11 @@ pub mod store;
 pub mod ticket;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::time::timeout;
 
 use crate::clock::Clock;
 use crate::contract::{Finding, Rule};
@@ -37,7 +39,7 @@ use embedded::{Embedded, Opening};
 use engine::{EngineConfig, OpenError, StateConfig, TIMEOUT};
 use fence::Fence;
 use memory::Memory;
-use plan::Plan;
+use plan::{Plan, millis};
 use postgres::Postgres;
 use redis::Redis;
 use store::Store;
@@ -67,11 +69,11 @@ pub async fn open(config: &StateConfig, freshness: &Freshness, clock: &Clock) ->
             Ok(Arc::new(opened.map_err(damaged)??))
         }
         EngineConfig::Redis { remote, wait } => {
-            let store = Redis::open(remote, *wait, config.timeout, clock, freshness.skew).await?;
+            let store = Redis::open(remote, *wait, config.timeout, clock, freshness).await?;
             Ok(Arc::new(store))
         }
         EngineConfig::Postgres { remote } => {
-            let store = Postgres::open(remote, config.timeout, clock, freshness.skew).await?;
+            let store = Postgres::open(remote, config.timeout, clock, freshness).await?;
             Ok(Arc::new(store))
         }
     }
@@ -83,6 +85,8 @@ pub struct Keeper {
     store: Arc<dyn Store>,
     fence: Fence,
     timeout: Duration,
+    /// The last use of the store that somebody waited for came to its end.
+    sound: AtomicBool,
 }
 
 impl Keeper {
@@ -107,7 +111,12 @@ impl Keeper {
 
     /// Of these parts.
     pub fn new(store: Arc<dyn Store>, fence: Fence, timeout: Duration) -> Self {
-        Self { store, fence, timeout }
+        Self {
+            store,
+            fence,
+            timeout,
+            sound: AtomicBool::new(true),
+        }
     }
 
     /// The engine.
@@ -131,10 +140,12 @@ impl Keeper {
 
     /// Why no message may be admitted yet; `None` once the fence has passed. A fence that was lost is looked at again.
     pub fn not_ready(&self, now: Timestamp, skew: Duration) -> Option<&'static str> {
-        self.fence.look_again();
+        self.fence.look_again(now, skew);
         match self.fence(now, skew) {
-            Fact::Absent => None,
-            Fact::Known(fence) if fence < now => None,
+            Fact::Absent if self.sound.load(Ordering::Acquire) => None,
+            Fact::Known(fence) if fence < now && self.sound.load(Ordering::Acquire) => None,
+            Fact::Absent => Some(UNSOUND),
+            Fact::Known(fence) if fence < now => Some(UNSOUND),
             Fact::Known(_) => Some("the restart fence has not passed"),
             Fact::Unavailable => Some("the restart fence is not known"),
         }
@@ -145,12 +156,40 @@ impl Keeper {
     /// # Errors
     /// Those of [`admission::admit`].
     pub async fn admit(&self, plan: Plan, deadline: Duration) -> Result<Admitted, Finding> {
-        if let Some(issued) = plan.issued
-            && let Err(error) = self.fence.cover(issued, plan.now, plan.bounds.skew).await
-        {
-            return Err(Finding::new(Rule::StateUnavailable, fence_detail(&error)));
+        let patience = self.timeout.min(deadline);
+        self.is_remembered(&plan)?;
+        if let Some(issued) = plan.issued {
+            let unavailable = |detail| Finding::new(Rule::StateUnavailable, detail);
+            timeout(patience, self.fence.cover(issued, plan.now, plan.bounds.skew))
+                .await
+                .map_err(|_| unavailable("the fence file was not written in time"))?
+                .map_err(|error| unavailable(fence_detail(&error)))?;
         }
-        admission::admit(&self.store, plan, self.timeout.min(deadline)).await
+        let admitted = admission::admit(&self.store, plan, patience).await;
+        let failed = matches!(&admitted, Err(finding) if finding.rule == Rule::StateUnavailable);
+        self.sound.store(!failed, Ordering::Release);
+        admitted
+    }
+
+    /// Removes what had ended by this time. What could not be removed is not trusted all the same.
+    pub async fn sweep(&self, ended: Timestamp) {
+        let swept = self.store.sweep(millis(ended)).await;
+        self.sound.store(swept.is_ok(), Ordering::Release);
+    }
+
+    /// A proof from before the store remembers may have been used before. That of a message is judged at stage 11.
+    fn is_remembered(&self, plan: &Plan) -> Result<(), Finding> {
+        let Some(proof) = &plan.proof else {
+            return Ok(());
+        };
+        match self.fence(plan.now, plan.bounds.skew) {
+            Fact::Known(fence) if proof.issued <= fence => Err(Finding::new(
+                Rule::AuthDpop,
+                "expected a DPoP proof made after the gateway could remember what was used",
+            )),
+            Fact::Known(_) | Fact::Absent => Ok(()),
+            Fact::Unavailable => Err(Finding::new(Rule::StateUnavailable, "the restart fence is not known")),
+        }
     }
 
     /// What [`Self::admit`] would say, without a change.
@@ -158,9 +197,12 @@ impl Keeper {
     /// # Errors
     /// Those of [`admission::look`].
     pub async fn look(&self, plan: &Plan, deadline: Duration) -> Result<Option<Answer>, Finding> {
+        self.is_remembered(plan)?;
         admission::look(&self.store, plan, self.timeout.min(deadline)).await
     }
 }
+
+const UNSOUND: &str = "the store cannot be used";
 
 /// An answer names no file.
 const fn fence_detail(error: &fence::FenceError) -> &'static str {

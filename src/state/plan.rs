@@ -55,6 +55,8 @@ pub struct Id {
     pub key: Key,
     /// The count of its sender.
     pub share: Key,
+    /// Somebody is proven to have sent it.
+    pub is_proven: bool,
     /// As long as the message is fresh to any replica.
     pub until: Millis,
 }
@@ -92,16 +94,19 @@ pub struct OneUse {
     pub key: Key,
     /// The count of its principal.
     pub share: Key,
+    /// When it was made, which the fence has to lie before.
+    pub issued: Timestamp,
     /// As long as the proof could be accepted.
     pub until: Millis,
 }
 
 impl OneUse {
     /// A DPoP proof of this principal that nobody accepts any more from `until` on.
-    pub fn dpop(presenter: &str, thumbprint: &str, jti: &str, until: Timestamp) -> Self {
+    pub fn dpop(presenter: &str, thumbprint: &str, jti: &str, issued: Timestamp, until: Timestamp) -> Self {
         Self {
             key: scope::proof(thumbprint, jti),
             share: scope::proof_share(presenter),
+            issued,
             until: millis(until),
         }
     }
@@ -156,6 +161,7 @@ impl Plan {
             id: Some(Id {
                 key: scope::replay(who, &named, digest),
                 share: scope::share(who, tenant, named.sender),
+                is_proven: who != Who::Nobody,
                 until: remembered_until(issued, around.now, &around.policy.freshness),
             }),
             key: key.map(|key| keyed(around, who, key, fingerprint::of_message(message))),
@@ -260,4 +266,57 @@ fn later(from: Millis, by: Duration) -> Millis {
 
 fn signed(duration: Duration) -> SignedDuration {
     SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::{Case, judged, presented, principal, signed_by};
+
+    /// What is remembered of the usual message after this change.
+    fn plan(change: impl Fn(&mut Case)) -> Plan {
+        judged(change, |input| {
+            let now = "2026-05-31T18:01:00Z".parse().unwrap();
+            let around = Around {
+                policy: input.policy,
+                route: input.route,
+                facts: input.facts,
+                now,
+                deadline: Duration::from_secs(30),
+                owner: [0; 8],
+                proof: None,
+            };
+            Plan::of_message(&around, input.message, None)
+        })
+    }
+
+    /// A signed message is the same message whoever carries it.
+    #[test]
+    fn the_tenant_is_that_of_the_signer() {
+        let carried = |by: Option<&'static str>| {
+            let plan = plan(move |case| {
+                principal(case, "anna").tenant = Some("one".to_owned());
+                principal(case, "bert").tenant = Some("two".to_owned());
+                signed_by(case, Some("bert"));
+                if let Some(by) = by {
+                    presented(case, by);
+                }
+            });
+            plan.id.unwrap().key
+        };
+        assert_eq!(carried(Some("anna")), carried(Some("bert")));
+        assert_eq!(carried(None), carried(Some("bert")));
+    }
+
+    #[test]
+    fn the_tenant_of_an_unsigned_message_is_that_of_its_presenter() {
+        let of = |tenant: &'static str| {
+            let plan = plan(move |case| {
+                principal(case, "anna").tenant = Some(tenant.to_owned());
+                presented(case, "anna");
+            });
+            plan.id.unwrap().key
+        };
+        assert_ne!(of("one"), of("two"));
+    }
 }

@@ -88,6 +88,12 @@ pub fn share(who: Who<'_>, tenant: &str, sender: &str) -> Key {
     Key::of(Space::Count, &[b"sender", proven, tenant.as_bytes(), sender.as_bytes()])
 }
 
+/// Counts those of one kind whose sender nobody proved: as a name costs them nothing, their shares alone would let them
+/// take every place, also those of senders that are proven.
+pub fn unproven(kind: &str) -> Key {
+    Key::of(Space::Count, &[b"unproven", kind.as_bytes()])
+}
+
 /// Counts all of one kind.
 pub fn total(kind: &str) -> Key {
     Key::of(Space::Count, &[b"total", kind.as_bytes()])

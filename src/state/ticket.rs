@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::answer::Answer;
 use super::entry::{Fate, Stored};
-use super::plan::{Keyed, Plan, millis};
+use super::plan::{Keyed, Plan, Reuse, millis};
 use super::scope;
 use super::store::{Committed, Count, Entry, Expect, Millis, Store, StoreError, Txn};
 
@@ -70,6 +70,11 @@ impl Ticket {
             return Ok(());
         };
         let now = millis(now);
+        // What nobody will ever get takes no room from those who prove who they are.
+        let answer = match key.reuse {
+            Reuse::Presenter | Reuse::NewMessage => answer,
+            Reuse::Nobody => answer.without_body(),
+        };
         let size = answer.body.as_ref().map_or(0, Bytes::len);
         let mut change = self.change(key, running, Fate::Finished(answer.encode()), now)?;
         if let Ok(add @ 1..) = i64::try_from(size) {
@@ -155,20 +160,23 @@ impl Ticket {
                 max: u64::MAX,
             });
         };
+        if let Some((key, _)) = self.keyed() {
+            back(scope::total("idempotency"), key.until);
+            if key.reuse == Reuse::Nobody {
+                back(scope::unproven("idempotency"), key.until);
+            }
+        }
         if let Some(id) = &self.plan.id {
             back(id.share, id.until);
+            if !id.is_proven {
+                back(scope::unproven("replay"), id.until);
+            }
             back(scope::total("replay"), id.until);
             change.delete.push(id.key);
             let owner = Bytes::copy_from_slice(&self.plan.owner);
             change.expect.push(Expect::Equals(id.key, owner));
         }
         if let Some((key, running)) = self.keyed() {
-            change.count.push(Count {
-                key: scope::total("idempotency"),
-                add: -1,
-                until: key.until,
-                max: u64::MAX,
-            });
             change.delete.push(key.key);
             change.expect.push(Expect::Equals(key.key, running.clone()));
         }

@@ -10,7 +10,7 @@ use aws_lc_rs::hmac;
 use aws_lc_rs::rand::SystemRandom;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::jws::Kind;
 use super::jwt::{Expected, Jwt, hash, seconds};
@@ -74,6 +74,8 @@ pub struct Jti {
     pub thumbprint: String,
     /// The `jti`, 1 to 128 characters of any kind.
     pub id: String,
+    /// Its `iat`, in whole seconds or a little before.
+    pub issued: Timestamp,
     /// From then on a proof with it is too old to be taken.
     pub until: Timestamp,
 }
@@ -151,9 +153,16 @@ pub fn verify(text: &str, judge: &Judge<'_>) -> Result<Proven, Refused> {
         jti: Jti {
             thumbprint: key.thumbprint().to_owned(),
             id: jti.to_owned(),
+            issued: issued(judge, now - iat),
             until: end(judge),
         },
     })
+}
+
+/// The time of an `iat` that is so many seconds old; no later than it is, so that a fence is never passed by rounding.
+fn issued(judge: &Judge<'_>, age: f64) -> Timestamp {
+    let age = SignedDuration::try_from_secs_f64(age.ceil()).unwrap_or(SignedDuration::MAX);
+    judge.now.checked_sub(age).unwrap_or(Timestamp::MIN)
 }
 
 /// A proof taken now, of whatever `iat`, is too old from then on.

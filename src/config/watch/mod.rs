@@ -100,12 +100,17 @@ impl Reloader {
     fn understand(&self, gathered: &Gathered) -> Result<Config, Vec<String>> {
         let config = understand(gathered, &self.overrides).map_err(|mistakes| mistakes.summaries())?;
         let (old, new) = (&self.server, &config.server);
+        // The store keeps every entry for as long as the policy that wrote it could accept the message again; what one
+        // policy forgot must not be fresh to the next.
+        let (kept, asked) = (&self.in_force.current().freshness, &config.policy.freshness);
         let changed: Vec<String> = [
             ("listen", old.listen != new.listen),
             ("admin", old.admin != new.admin),
             ("tls", old.tls != new.tls),
             ("state", old.state != new.state),
             ("ledger", old.ledger_required != new.ledger_required),
+            ("freshness.window", kept.window != asked.window),
+            ("freshness.skew", kept.skew != asked.skew),
         ]
         .into_iter()
         .filter(|(_, changed)| *changed)
@@ -304,6 +309,9 @@ mod tests {
             ("listen: 127.0.0.1:1", "`listen`"),
             ("admin: 127.0.0.1:1", "`admin`"),
             ("ledger: best_effort", "`ledger`"),
+            ("freshness: {window: 1h}", "`freshness.window`"),
+            ("freshness: {window: 60s}", "`freshness.window`"),
+            ("freshness: {skew: 31s}", "`freshness.skew`"),
         ] {
             stage.write(&format!("{}{line}\n", text("/two")));
             assert!(stage.reloader.look());

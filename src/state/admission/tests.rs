@@ -9,6 +9,7 @@ use http::HeaderMap;
 use jiff::Timestamp;
 
 mod model;
+mod room;
 mod trying;
 
 use trying::{FAILS, FAILS_AFTER, HANGS_ONCE, Trying, WORKS};
@@ -52,6 +53,7 @@ fn plan(key: &str, id: &str) -> Plan {
         id: Some(Id {
             key: scope::replay(who, &named, [2; 16]),
             share: scope::share(who, "t", "a"),
+            is_proven: true,
             until: later(360),
         }),
         digest: [2; 16],
@@ -75,7 +77,7 @@ fn keyed(plan: &mut Plan) -> &mut Keyed {
 }
 
 fn jti(name: &str) -> Option<OneUse> {
-    Some(OneUse::dpop("p", "key", name, at(60)))
+    Some(OneUse::dpop("p", "key", name, at(0), at(60)))
 }
 
 fn answer(body: &'static str) -> Answer {

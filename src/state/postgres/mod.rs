@@ -22,10 +22,11 @@ use line::Line;
 use pool::Pool;
 
 use super::engine::{OpenError, Remote};
-use super::epoch::{FORMAT, Found, Known, Origin, fence_at};
+use super::epoch::{FORMAT, Found, Known, Origin, fence_at, fits, id_of};
 use super::remote;
 use super::store::{Committed, Entry, Key, Millis, Pending, Space, Stats, Store, StoreError, Txn};
 use crate::clock::Clock;
+use crate::policy::Freshness;
 
 /// Entries that have ended are removed so many at a time.
 const SWEEP: i32 = 1_000;
@@ -86,10 +87,15 @@ impl Postgres {
     ///
     /// # Errors
     /// When the server cannot be reached or is not fit, and when what it holds is not of this version.
-    pub async fn open(remote: &Remote, timeout: Duration, clock: &Clock, skew: Duration) -> Result<Self, OpenError> {
+    pub async fn open(
+        remote: &Remote,
+        timeout: Duration,
+        clock: &Clock,
+        freshness: &Freshness,
+    ) -> Result<Self, OpenError> {
         remote::check(remote)?;
         let pool = Pool::new(remote, timeout)?;
-        let found = begin(&pool, &remote.namespace, Origin::First, clock, skew)
+        let found = begin(&pool, &remote.namespace, Origin::First, clock, freshness)
             .await
             .map_err(|error| OpenError::Server(error.to_string()))?;
         let desk = Arc::new(Desk {
@@ -111,12 +117,12 @@ impl Postgres {
         remote: &Remote,
         timeout: Duration,
         clock: &Clock,
-        skew: Duration,
+        freshness: &Freshness,
     ) -> Result<Timestamp, OpenError> {
         remote::check(remote)?;
         let pool = Pool::new(remote, timeout)?;
         let fence = async {
-            let found = begin(&pool, &remote.namespace, Origin::Reset, clock, skew).await?;
+            let found = begin(&pool, &remote.namespace, Origin::Reset, clock, freshness).await?;
             Known::new(found).fence()?.ok_or(STRANGE)
         };
         fence.await.map_err(|error| OpenError::Server(error.to_string()))
@@ -264,7 +270,7 @@ async fn begin(
     namespace: &str,
     origin: Origin,
     clock: &Clock,
-    skew: Duration,
+    freshness: &Freshness,
 ) -> Result<Found, StoreError> {
     pool.script(&include_str!("schema.sql").replace("{ns}", namespace), namespace)
         .await?;
@@ -277,9 +283,9 @@ async fn begin(
     let insert = format!(
         "INSERT INTO {namespace}_mark (format, id, fence, origin, commits) VALUES ($1, $2, $3, $4, 0) ON CONFLICT {conflict}"
     );
-    let fence = fence_at(clock.now(), skew).to_string();
-    pool.query(&insert, &[&FORMAT, &clock.id().to_string(), &fence, &origin.word()])
-        .await?;
+    let fence = fence_at(clock.now(), freshness.skew).to_string();
+    let own = id_of(&clock.id().to_string(), freshness);
+    pool.query(&insert, &[&FORMAT, &own, &fence, &origin.word()]).await?;
     let read = format!("SELECT id, fence, origin, commits, lost, true, format FROM {namespace}_mark");
     let rows = pool.query(&read, &[]).await?;
     let row = rows.first().ok_or(STRANGE)?;
@@ -287,7 +293,7 @@ async fn begin(
     if format != FORMAT {
         return Err(StoreError::Damaged("its format is not the one of this version"));
     }
-    found(row)?.ok_or(STRANGE)
+    fits(found(row)?.ok_or(STRANGE)?, &own)
 }
 
 /// What the store says of itself, from the first columns of a row; `None` when it is empty.

@@ -19,12 +19,13 @@ use answer::Said;
 use link::Link;
 
 use super::engine::{OpenError, Remote};
-use super::epoch::{FORMAT, Found, Known, Origin, fence_at};
+use super::epoch::{FORMAT, Found, Known, Origin, fence_at, fits, id_of};
 use super::remote;
 use super::store::{
     COUNT_STEP, Committed, Entry, Expect, FOREVER, Key, Millis, Pending, Space, Stats, Store, StoreError, Txn,
 };
 use crate::clock::Clock;
+use crate::policy::Freshness;
 
 /// An entry stays on the server this much longer than it lives, milliseconds.
 const MARGIN: Millis = 300_000;
@@ -75,11 +76,11 @@ impl Redis {
         wait: u32,
         timeout: Duration,
         clock: &Clock,
-        skew: Duration,
+        freshness: &Freshness,
     ) -> Result<Self, OpenError> {
         remote::check(remote)?;
         let link = Link::new(remote, timeout, clock)?;
-        let found = begin(&link, &remote.namespace, Origin::First, clock, skew)
+        let found = begin(&link, &remote.namespace, Origin::First, clock, freshness)
             .await
             .map_err(refused)?;
         let store = Self {
@@ -109,12 +110,12 @@ impl Redis {
         remote: &Remote,
         timeout: Duration,
         clock: &Clock,
-        skew: Duration,
+        freshness: &Freshness,
     ) -> Result<Timestamp, OpenError> {
         remote::check(remote)?;
         let link = Link::new(remote, timeout, clock)?;
         let fence = async {
-            let found = begin(&link, &remote.namespace, Origin::Reset, clock, skew).await?;
+            let found = begin(&link, &remote.namespace, Origin::Reset, clock, freshness).await?;
             Known::new(found)
                 .fence()?
                 .ok_or(StoreError::Damaged("its fence is no time"))
@@ -412,16 +413,17 @@ async fn begin(
     namespace: &str,
     origin: Origin,
     clock: &Clock,
-    skew: Duration,
+    freshness: &Freshness,
 ) -> Result<Found, StoreError> {
+    let own = id_of(&clock.id().to_string(), freshness);
     let mut eval = cmd("EVAL");
     eval.arg(BEGIN).arg(1).arg(mark_key(namespace));
     eval.arg(FORMAT)
-        .arg(clock.id().to_string())
-        .arg(fence_at(clock.now(), skew))
+        .arg(&own)
+        .arg(fence_at(clock.now(), freshness.skew))
         .arg(origin.word());
     let answer = link.ask([eval]).await?.pop();
-    answer::begun(answer.unwrap_or_default())
+    fits(answer::begun(answer.unwrap_or_default())?, &own)
 }
 
 fn mark_key(namespace: &str) -> Vec<u8> {
