@@ -52,7 +52,7 @@ impl Pool {
             Host::Unix(path) => (path.display().to_string(), true),
         };
         // TLS is left out only where that is said, or where no network is.
-        let plain = socket || remote.url.contains("sslmode=disable");
+        let plain = socket || config.get_ssl_mode() == SslMode::Disable;
         let statement = timeout.as_millis();
         config
             .ssl_mode(if plain { SslMode::Disable } else { SslMode::Require })
