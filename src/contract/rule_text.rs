@@ -151,7 +151,7 @@ impl Rule {
             Self::AuthUnavailable => here(
                 "Key sets and revocation lists that a proof needs can be read and are recent.",
                 "Not knowing is not a yes.",
-                "A key set older than `jwks.max_stale`.",
+                "A key set older than `max_stale` of its issuer.",
             ),
             Self::AuthorityDisagree => here(
                 "All credentials of a request name one principal.",

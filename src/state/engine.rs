@@ -74,7 +74,7 @@ pub struct Remote {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Its directory or file cannot be used.
-    #[error("the store cannot use {}: {source}", path.display())]
+    #[error("the store cannot use {}, which `state` of the policy names or leaves to its default", path.display())]
     Place {
         /// The directory or file.
         path: PathBuf,

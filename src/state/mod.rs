@@ -141,13 +141,12 @@ impl Keeper {
     /// Why no message may be admitted yet; `None` once the fence has passed. A fence that was lost is looked at again.
     pub fn not_ready(&self, now: Timestamp, skew: Duration) -> Option<&'static str> {
         self.fence.look_again(now, skew);
+        let is_sound = self.sound.load(Ordering::Acquire);
         match self.fence(now, skew) {
-            Fact::Absent if self.sound.load(Ordering::Acquire) => None,
-            Fact::Known(fence) if fence < now && self.sound.load(Ordering::Acquire) => None,
-            Fact::Absent => Some(UNSOUND),
-            Fact::Known(fence) if fence < now => Some(UNSOUND),
-            Fact::Known(_) => Some("the restart fence has not passed"),
-            Fact::Unavailable => Some("the restart fence is not known"),
+            // Many senders issue to the second, so the second after it is the first in which they pass.
+            Fact::Known(fence) if fence.as_second() >= now.as_second() => Some("the restart fence has not passed"),
+            Fact::Known(_) | Fact::Absent => (!is_sound).then_some(UNSOUND),
+            Fact::Unavailable => Some(UNKNOWN_FENCE),
         }
     }
 
@@ -188,7 +187,7 @@ impl Keeper {
                 "expected a DPoP proof made after the gateway could remember what was used",
             )),
             Fact::Known(_) | Fact::Absent => Ok(()),
-            Fact::Unavailable => Err(Finding::new(Rule::StateUnavailable, "the restart fence is not known")),
+            Fact::Unavailable => Err(Finding::new(Rule::StateUnavailable, UNKNOWN_FENCE)),
         }
     }
 
@@ -202,12 +201,15 @@ impl Keeper {
     }
 }
 
+/// A fence file that is new or lost.
+const UNKNOWN_FENCE: &str = "the restart fence is not known; `portcullis state reset-fence` sets it";
+
 const UNSOUND: &str = "the store cannot be used";
 
 /// An answer names no file.
 const fn fence_detail(error: &fence::FenceError) -> &'static str {
     match error {
         fence::FenceError::File { .. } => "the fence file cannot be written",
-        fence::FenceError::Lost => "the restart fence is not known",
+        fence::FenceError::Lost => UNKNOWN_FENCE,
     }
 }

@@ -19,6 +19,7 @@ use super::screen::{Format, Screen, Tone};
 use crate::app::{Running, Setup};
 use crate::clock::Clock;
 use crate::config::{self, Overrides};
+use crate::policy::Route;
 use crate::record::Sink;
 use crate::state::memory::Memory;
 
@@ -58,14 +59,13 @@ async fn tell(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
     let Some(route) = config.policy.routes.first().cloned() else {
         return Ok(Exit::CouldNotRun);
     };
-    let mut stops = tour::stops(route.path.as_str(), route.body_limit, clock.now());
-    match signed::stops(&clock) {
-        Ok(signed) => stops.extend(signed),
+    let stops = match whole_tour(&route, &clock) {
+        Ok(stops) => stops,
         Err(error) => {
             screen.trouble(&format!("error: {error}"))?;
             return Ok(Exit::CouldNotRun);
         }
-    }
+    };
     let setup = Setup {
         config,
         watched: None,
@@ -93,17 +93,27 @@ async fn tell(arguments: &Arguments, screen: &mut Screen) -> io::Result<Exit> {
         .eq(seen.iter().map(|seen| seen.body.as_ref()));
     let plural = if seen.len() == 1 { "" } else { "s" };
     screen.note(&format!("\nbackend saw {} message{plural}", seen.len()))?;
-    if arguments.serve {
+    if arguments.serve
+        && let Ok(stops) = whole_tour(&route, &clock)
+    {
+        // The messages of the tour were taken once; these are new.
         serve(&running, &place, &stops, screen).await?;
     }
     running.stop().await;
     Ok(if strange { Exit::Refused } else { Exit::Fine })
 }
 
+/// Every stop, of messages that were never sent.
+fn whole_tour(route: &Route, clock: &Clock) -> Result<Vec<Stop>, String> {
+    let mut stops = tour::stops(route.path.as_str(), route.body_limit, clock.now(), clock.id());
+    stops.extend(signed::stops(clock)?);
+    Ok(stops)
+}
+
 /// Says what to send, and waits for the end.
 async fn serve(running: &Running, place: &Place, stops: &[Stop], screen: &mut Screen) -> io::Result<()> {
     screen.note(&format!(
-        "\nStill up; end it with Ctrl-C. The messages are fresh for five minutes.\nadmin: curl http://{}/readyz",
+        "\nStill up; end it with Ctrl-C. The messages are fresh for five minutes, and each is taken once.\nadmin: curl http://{}/readyz",
         running.admin()
     ))?;
     for (number, stop) in stops.iter().enumerate() {

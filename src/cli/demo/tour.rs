@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::cli::seal::seal;
 use crate::contract::{Finding, Outcome, Rule};
@@ -28,9 +29,10 @@ impl Stop {
     }
 }
 
-/// The whole tour for a route at `path` that takes bodies of at most `limit` bytes, as of `now`.
-pub fn stops(path: &str, limit: usize, now: Timestamp) -> Vec<Stop> {
-    let good = report(now);
+/// The whole tour for a route at `path` that takes bodies of at most `limit` bytes, as of `now`; `id` makes its messages
+/// like no others.
+pub fn stops(path: &str, limit: usize, now: Timestamp, id: Uuid) -> Vec<Stop> {
+    let good = report(now, id);
     let edited = |pointer: &str, value: Value| {
         let mut message = good.clone();
         set(&mut message, pointer, value);
@@ -117,12 +119,19 @@ pub fn stops(path: &str, limit: usize, now: Timestamp) -> Vec<Stop> {
 }
 
 /// The published final report, issued now, its memory proposals emptied, not sealed.
-fn report(now: Timestamp) -> Value {
+fn report(now: Timestamp, id: Uuid) -> Value {
     let mut message: Value =
         serde_json::from_str(include_str!("../../../examples/final-report.keyed.json")).unwrap_or_default();
     set(&mut message, "/provenance/issued_at", time(now, 0));
     set(&mut message, "/delivery/expires_at", time(now, 600));
     set(&mut message, "/body/memory_updates_proposed", json!([]));
+    let id = id.simple();
+    set(&mut message, "/message_id", json!(format!("msg_tour_{id}")));
+    set(
+        &mut message,
+        "/delivery/idempotency_key",
+        json!(format!("idem_tour_{id}")),
+    );
     message
 }
 
@@ -152,7 +161,7 @@ mod tests {
     #[test]
     fn stops_differ_from_the_good_message_and_stay_below_the_limit_but_one() {
         let now = "2026-06-01T00:00:00Z".parse().unwrap();
-        let stops = stops("/v1/messages", 65_536, now);
+        let stops = stops("/v1/messages", 65_536, now, Uuid::from_u128(7));
         let (good, others) = stops.split_first().unwrap();
         assert_eq!(good.outcome(), Outcome::Allow);
         assert!(

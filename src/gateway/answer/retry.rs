@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::contract::{BackendOutcome, Code, Rule};
+use crate::contract::{BackendOutcome, Code, Rule, Stage};
 use crate::decide::Refusal;
 
 /// `retry` of an answer (contract §5).
@@ -35,6 +35,9 @@ fn after_rule(rule: Rule, backend: BackendOutcome) -> Retry {
         Code::HttpViolation if matches!(rule, Rule::HttpEarlyData) => again("send it again after the TLS handshake"),
         Code::HttpViolation => never("correct the request and send it again"),
         Code::RouteUndeclared => never("ask the operator of the agent which paths and methods are declared"),
+        Code::SchemaViolation if matches!(rule, Rule::IdempotencyMissing | Rule::IdempotencyMalformed) => {
+            never("send one `Idempotency-Key` field, a string in double quotes")
+        }
         Code::SchemaViolation => never("correct the message and send it again"),
         Code::RateLimited if matches!(rule, Rule::ReplayShare) => {
             after(60, "send fewer messages, then send the same request again")
@@ -49,14 +52,20 @@ fn after_rule(rule: Rule, backend: BackendOutcome) -> Retry {
         Code::UnknownDeliveryMode => never("use a delivery mode of the vocabulary"),
         Code::HumanReviewRequired => never("ask the person who reviews for this agent"),
         Code::CapabilityMismatch => never("use what this agent declares on this route"),
+        Code::JcsInvalid if rule.stage() == Stage::Signature => {
+            never("sign the canonical bytes of the message with a key that this agent knows, and send it again")
+        }
         Code::JcsInvalid => never("compute the checksum over the canonical bytes of the message, and send it again"),
         Code::MessageExpired => never("issue the message again with a later `expires_at`"),
+        Code::ReplayWindow if matches!(rule, Rule::FreshnessFence) => never("issue the message again, now"),
         Code::ReplayWindow => never("set the clock right and issue the message again"),
         Code::ClaimUnsupported => never("remove the claim and send the message again"),
         Code::IdempotencyConflict => never("use a new idempotency key for a new request"),
         Code::IdempotencyInFlight => after(1, "wait for the first request, then send the same request again"),
         Code::OutcomeUnknown => never("find out from the agent what became of the first request"),
-        Code::ReplayDetected => never("issue a new message"),
+        Code::ReplayDetected => {
+            never("it was taken once: ask the agent what came of it; only something new needs a new id and a new key")
+        }
         Code::IdentityLeaseConflict => never("wait until the lease of the other instance ends"),
         Code::InvalidAckTarget => never("acknowledge only a live delivery of your own"),
         Code::StaleRevisionConflict => never("read the object again and write on top of its current revision"),

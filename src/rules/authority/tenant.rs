@@ -50,7 +50,7 @@ pub(in crate::rules) fn check(input: &Input<'_>, findings: &mut Vec<Finding>) {
     places.sort();
     places.dedup();
     for pointer in places {
-        let detail = "expected what the policy says about the proven principal";
+        let detail = "expected the tenant, workspace, project or scopes that the policy gives to the proven principal";
         findings.push(place::at(input.message.root(), Rule::AuthorityTenant, &pointer, detail));
     }
 }

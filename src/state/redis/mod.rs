@@ -1,6 +1,6 @@
 //! The shared engine over Redis or Valkey: one primary, one script a commit, one hash tag a namespace.
 //!
-//! An entry's end is judged by the `now` of the commit. The server's own expiry only removes later, by [`MARGIN`], so
+//! An entry's end is judged by the `now` of the commit. The server's own expiry only removes later, by `MARGIN`, so
 //! that clocks that differ forget nothing early. Every script first asks whether the store is still the one that this
 //! process knows (`epoch`).
 

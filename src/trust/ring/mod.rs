@@ -97,7 +97,7 @@ impl std::fmt::Debug for Inner {
 
 impl KeyRing {
     /// Loads the set of every issuer once, in file order where one `kid` is in two of them, and gives the ring whatever
-    /// came of it. Takes as long as the slowest issuer, at most [`source::DEADLINE`]. `tell` hears of every attempt that
+    /// came of it. Takes as long as the slowest issuer, at most the five seconds of one fetch. `tell` hears of every attempt that
     /// changed something or failed. Needs a tokio runtime.
     pub async fn start(trust: &Trust, clock: Clock, tell: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         let ring = Self(Arc::new(Inner {
