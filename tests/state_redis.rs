@@ -234,7 +234,7 @@ async fn a_commit_waits_for_its_replicas() {
     let Some(primary) = RedisServer::start(&["--repl-diskless-sync-delay", "0"]) else {
         return;
     };
-    let alone = open_with(&primary.url(), 1, Duration::from_millis(400)).await.unwrap();
+    let alone = open_with(&primary.url(), 1, Duration::from_secs(3)).await.unwrap();
     assert!(
         matches!(alone.commit(first("a")).await, Err(StoreError::Unreachable(_))),
         "there is none"
